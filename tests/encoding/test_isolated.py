@@ -2,6 +2,7 @@
 
 import gc
 import io
+import json
 import random
 import signal
 import subprocess
@@ -18,9 +19,11 @@ import pyreadstat
 import pytest
 
 import incrowd
+from incrowd import errors
+from incrowd.catalog.sentences import FileDigest, Keyword, sentence
 from incrowd.encoding import limits
 from incrowd.encoding.answers import load_batches, load_data
-from incrowd.encoding.formats import isolated
+from incrowd.encoding.formats import isolated, problems
 from incrowd.encoding.formats.registry import FORMATS
 from incrowd.encoding.sources import source_of
 from tests.conftest import run
@@ -300,3 +303,46 @@ def test_a_workbook_is_read_in_bounded_memory(tmp_path):
             book.writestr(name, part)
     assert path.stat().st_size < 100_000
     assert load_data(source_of(path)).table.num_rows == 2498  # 41 million cells with the gaps
+
+
+def error_with(**arguments):
+    return errors.AnswersError(
+        errors.Problem(
+            ("a.xlsx", errors.Place("row", 5), 2, errors.Of("a")), "encoding.damaged", **arguments
+        )
+    )
+
+
+def test_an_error_arrives_as_it_was_sent():
+    nested = sentence("encoding.first-options", options=("x", "y"), number=2)
+    for value in (nested, Keyword("encoding", "latin-1"), FileDigest("00"), [1, None], {"a": True}):
+        sent = error_with(value=value, format="Excel")
+        arrived = problems.error_of(json.loads(json.dumps(problems.as_json(sent))))
+        assert (type(arrived), arrived.problems) == (type(sent), sent.problems)
+
+
+GOOD = ["sentence", "encoding.damaged", ["table", ["value", "a"], ["format", "b"]]]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        ["sentence", "encoding.no-such-code", ["table"]],
+        ["sentence", "../../secret.key", ["table"]],
+        ["sentence", ["encoding.damaged"], ["table"]],
+        ["sentence", "encoding.damaged", ["table", ["value", "a"]]],
+        ["sentence", "encoding.wide-rows", ["table", ["value", "a"], ["megabytes", "b"]]],
+        ["sentence", "encoding.damaged", {"value": "a", "format": "b"}],
+        ["eval", "1"],
+        "text",
+        [],
+    ],
+)
+def test_what_is_no_error_of_ours_is_refused(message):
+    told = {"error": "AnswersError", "problems": [[["tuple", "a"], message]]}
+    with pytest.raises(problems.INVALID):
+        problems.error_of(told)
+    problems.error_of(told | {"problems": [[["tuple", "a"], GOOD]]})
+    for kind in ("SystemExit", "Problem", "visible", ["AnswersError"]):
+        with pytest.raises(problems.INVALID):
+            problems.error_of({"error": kind, "problems": [[["tuple", "a"], GOOD]]})

@@ -271,7 +271,7 @@ MISTAKES = {
     ),
     "a column with another spelling": (
         load("a.csv", "Smoker,b\nyes,1\n", {"id": "smoker", "type": "yesno"}),
-        "no column 'smoker'; there should be exactly one; did you mean Smoker?",
+        "no column 'smoker'; did you mean Smoker? there should be exactly one",
     ),
     "an option with another spelling": (
         of(pa.table({"c": ["Good"]}), CHOICE),

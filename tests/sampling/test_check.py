@@ -75,7 +75,10 @@ def test_every_mistake_is_counted_by_its_value():
         devices={11: "tv", 12: "phone;tv"},
     )
     result = incrowd.check(ASKED, wrong)
-    rows = {(each.field, each.shown): (each.rows, each.first) for each in result.findings}
+    rows = {
+        (each.field, str(each.message).partition(" in ")[0]): (each.rows, each.first)
+        for each in result.findings
+    }
     assert rows["smokes", "got '2'"] == (53, 8)
     assert rows["smokes", "got 'Maybe'"] == (2, 4)
     assert rows["smokes", "no answer"] == (1, 6)
@@ -145,7 +148,7 @@ def test_ids_that_are_given():
     differing = pandas.concat([people(), people(1, smokes={0: "x"})])
     result = incrowd.check(ASKED, differing, id="id")
     lines = "\n".join(found(result, True))
-    assert "rows 1 and 201: got 'p0'; it is the id of both rows, but their answers differ" in lines
+    assert "row 201: got 'p0'; it is also the id of row 1, but their answers differ" in lines
     assert "smokes: got 'x' in 1 row, first in row 201" in lines
     assert "no column 'person'" in "\n".join(found(incrowd.check(ASKED, people(), id="person")))
     empty = incrowd.check(ASKED, people(id={7: ""}), id="id")

@@ -149,7 +149,7 @@ def test_ids_are_looked_at_over_the_whole_file(plans, small_batches, tmp_path):
     )
     assert (written.rows, written.reports) == (3000, (3 * 2000,))
     pa.csv.write_csv(table, tmp_path / "b.csv")
-    with pytest.raises(AnswersError, match="rows 1 and 2001: got 'p0'; it is the id of both"):
+    with pytest.raises(AnswersError, match="row 2,001: got 'p0'; it is also the id of row 1"):
         randomize_files(
             made, tmp_path / "b.csv", tmp_path / "s.parquet", simulation_seed=3, id="id"
         )

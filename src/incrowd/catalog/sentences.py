@@ -99,6 +99,19 @@ def text_of(code: str, language: str) -> str:
 
 
 @cache
+def rooms() -> frozenset[str]:
+    """Return the rooms that have texts."""
+    folder = files(__package__) / ENGLISH
+    return frozenset(file.name.removesuffix(".toml") for file in folder.iterdir())
+
+
+def is_code(code: str) -> bool:
+    """Whether there is a text for a code that somebody else wrote."""
+    room, _, name = code.partition(".")
+    return room in rooms() and name in texts(room, ENGLISH)
+
+
+@cache
 def texts(room: str, language: str) -> Mapping[str, str]:
     """Return the texts of a room by the names of their codes."""
     return tomllib.loads((files(__package__) / language / f"{room}.toml").read_text("utf-8"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -117,7 +116,7 @@ def check(
         result = incrowd.check(loaded_survey, source(answers, format, encoding, sheet), id=id)
     if json:
         facts = {"rows": result.rows, "people": result.people, "crowd": result.crowd}
-        findings = [asdict(finding) for finding in result.findings]
+        findings = [finding.facts() for finding in result.findings]
         print_json({"accepted": result.accepted, **facts, "findings": findings})
     else:
         _show_check(result)

@@ -12,16 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
+from incrowd.catalog.sentences import likely, sentence
 from incrowd.encoding.formats.isolated import content
 from incrowd.encoding.formats.reader import Content, Pieces, Request
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.labels import with_labels
 from incrowd.encoding.sources import AnswersSource, readable, source_of
-from incrowd.errors import AnswersError, InWords, Problem, likely
+from incrowd.errors import AnswersError, Place, Problem
 from incrowd.survey import AnyQuestion, Survey
 
 PIECE_BYTES = 1 << 22  # of answers at a time; while they are encoded they take more
-ONCE = "there should be exactly one"
 SHOWN = 5  # missing columns that are listed; the rest is counted
 
 
@@ -142,16 +142,16 @@ def check_once(field: str, names: list[str], columns: Sequence[str]) -> list[str
 
 def _not_once(field: str, wrong: Sequence[str], columns: Sequence[str]) -> Iterator[Problem]:
     """Yield a problem for the first few wrong names; the last one lists the columns."""
-    listed = f"the columns are {', '.join(columns) or 'none'}"
+    listed = sentence("encoding.columns", columns=[*columns] or sentence("encoding.none"))
     for name in wrong[:SHOWN]:
-        times = list(columns).count(name)
-        shown = InWords(f"{times} columns {name!r}" if times else f"no column {name!r}")
-        close = "" if times else likely(name, columns)
-        last = name == wrong[-1]
-        yield Problem(field, shown, f"{ONCE}; {close}{listed}" if last else f"{close}{ONCE}")
+        end = listed if name == wrong[-1] else ""
+        if times := list(columns).count(name):
+            yield Problem(field, "encoding.repeated-column", name=name, times=times, columns=end)
+        else:
+            hint = likely(name, columns)
+            yield Problem(field, "encoding.missing-column", name=name, hint=hint, columns=end)
     if (more := len(wrong) - SHOWN) > 0:
-        shown = InWords(f"{more:,} more columns are missing or duplicated")
-        yield Problem(field, shown, f"{ONCE} of each; {listed}")
+        yield Problem(field, "encoding.more-columns", more=more, columns=listed)
 
 
 def check_columns(table: pa.Table, survey: Survey, id: str | None = None) -> pa.Table:
@@ -167,7 +167,7 @@ def check_columns(table: pa.Table, survey: Survey, id: str | None = None) -> pa.
 def check_rows(rows: int) -> None:
     """Raise AnswersError if there are no rows."""
     if rows == 0:
-        raise AnswersError.of("answers", InWords("no rows"), "at least one answered row is needed")
+        raise AnswersError.of("answers", "encoding.no-rows")
 
 
 def texts(answers: pa.Table, id: str) -> pa.Array:
@@ -179,13 +179,12 @@ def texts(answers: pa.Table, id: str) -> pa.Array:
     check_once("id", [id], answers.column_names)
     kind = answers.schema.field(id).type
     if not _has_one_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
-        allowed = f"the column has type {kind}; save the ids as text"
-        raise AnswersError.of("id", id, allowed)
+        raise AnswersError.of("id", "encoding.type-of-ids", value=id, type=str(kind))
     names = pc.cast(answers[id], pa.string()).combine_chunks()
     missing = pc.equal(pc.fill_null(names, ""), "").to_numpy(zero_copy_only=False)
     if missing.any():
-        field = f"row {int(np.argmax(missing)) + 1}, {id}"
-        raise AnswersError.of(field, InWords("no id"), "should identify the person")
+        row = Place("row", int(np.argmax(missing)) + 1)
+        raise AnswersError.of((row, id), "encoding.no-id")
     return names
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from incrowd.catalog.sentences import Sentence, sentence, system_words
 from incrowd.errors import UsageError
 
 _log = logging.getLogger(__name__)
@@ -62,12 +63,15 @@ def load_words(path: str | Path) -> tuple[str, ...]:
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", "it is not UTF-8")
-        allowed = f"it cannot be read: {reason}; name a text file with one word on each line"
-        raise UsageError.of("words", str(path), allowed) from None
+        reason: Sentence | str = sentence("encoding.not-utf-8")
+        if isinstance(error, OSError):
+            reason = system_words(error)
+        raise UsageError.of(
+            "words", "encoding.words-unreadable", value=str(path), reason=reason
+        ) from None
     words = tuple(dict.fromkeys(word for line in lines if (word := normalize(line))))
     if not words:
-        raise UsageError.of("words", str(path), "it contains no word; write one word on each line")
+        raise UsageError.of("words", "encoding.no-words", value=str(path))
     return words
 
 

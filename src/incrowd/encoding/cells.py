@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.encoding.spelling import as_text
 from incrowd.survey import NONE, SEPARATOR, AnyQuestion, Codes
 
@@ -115,10 +116,12 @@ def decoded(question: AnyQuestion, codes: Codes, column: pa.Array) -> Decoded:
     return _replaced(question, codes, present)
 
 
-def code_list(codes: Codes, most: int = 12) -> str:
+def code_list(codes: Codes, most: int = 12) -> Sentence | list[str]:
     """Return the allowed codes, for a message."""
-    shown = ", ".join(f"{code} ({answer})" for code, answer in list(codes.values.items())[:most])
-    return shown if len(codes.values) <= most else f"{shown}, ... ({len(codes.values)} codes)"
+    listed = [f"{code} ({answer})" for code, answer in codes.values.items()]
+    if len(listed) <= most:
+        return listed
+    return sentence("encoding.first-codes", codes=listed[:most], number=len(listed))
 
 
 def _with_semicolons(question: AnyQuestion, codes: Codes, texts: pa.Array) -> pa.Array:

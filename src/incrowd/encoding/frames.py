@@ -12,10 +12,9 @@ from narwhals.exceptions import DuplicateError
 
 from incrowd.encoding.cells import text_column
 from incrowd.encoding.sources import AnswersSource
-from incrowd.errors import AnswersError, IncrowdError, InWords
+from incrowd.errors import AnswersError, IncrowdError
 
 ColumnChoice = Callable[[Sequence[str]], list[str]]  # of the names of all columns
-WORKS = "name a file, or pass a data frame from pandas, polars, duckdb or Arrow"
 
 
 def is_frame(answers: object) -> bool:
@@ -74,11 +73,10 @@ def _stream(frame: Any) -> pa.Table:
 
 
 def _no_frame(frame: object) -> IncrowdError:
-    return AnswersError.of("answers", InWords(f"got a value of type {type(frame).__name__}"), WORKS)
+    return AnswersError.of("answers", "encoding.no-frame", type=type(frame).__name__)
 
 
 def _twice(frame: Any) -> IncrowdError:
     names = list(map(str, frame.columns))
     name = next(name for name in names if names.count(name) > 1)
-    shown = InWords(f"{names.count(name)} columns {name!r}")
-    return AnswersError.of("answers", shown, "there should be exactly one; rename the others")
+    return AnswersError.of("answers", "encoding.column-twice", name=name, times=names.count(name))

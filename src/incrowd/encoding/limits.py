@@ -18,5 +18,5 @@ def limit(name: str) -> int:
     if not text:
         return _DEFAULTS[name]
     if not (text.isascii() and text.isdecimal() and len(text) < 10) or int(text) < least:
-        raise UsageError.of(name, text, f"should be a whole number of at least {least}")
+        raise UsageError.of(name, "encoding.limit", value=text, least=least)
     return int(text)

@@ -11,14 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from incrowd.catalog.sentences import sentence
 from incrowd.encoding.formats.csv import SEPARATORS, pointed
-from incrowd.errors import UsageError, unreadable
+from incrowd.errors import Place, UsageError, unreadable
 
 _log = logging.getLogger(__name__)
-EXAMPLE = (
-    'write [sex] and below it f = 0.52 and m = 0.48 (.toml), or the columns "question", "answer" '
-    'and "people" (.csv)'
-)
 
 
 def load_margins(path: str | Path) -> dict[str, Any]:
@@ -56,9 +53,14 @@ def load_margins(path: str | Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise UsageError.of("margins", str(path), f"{unreadable(error)}; {EXAMPLE}") from None
+        raise UsageError.of(
+            "margins", "encoding.no-margins", value=str(path), reason=unreadable(error)
+        ) from None
     except UnicodeDecodeError:
-        raise UsageError.of("margins", str(path), f"it is not UTF-8 text; {EXAMPLE}") from None
+        reason = sentence("encoding.not-utf-8-text")
+        raise UsageError.of(
+            "margins", "encoding.no-margins", value=str(path), reason=reason
+        ) from None
     return _of_csv(text, path) if path.suffix.lower() == ".csv" else _of_toml(text, path)
 
 
@@ -66,7 +68,10 @@ def _of_toml(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError.of("margins", str(path), f"it is not TOML: {error}; {EXAMPLE}") from None
+        reason = sentence("encoding.not-toml", reason=str(error))
+        raise UsageError.of(
+            "margins", "encoding.no-margins", value=str(path), reason=reason
+        ) from None
 
 
 def _of_csv(text: str, path: Path) -> dict[str, Any]:
@@ -74,8 +79,9 @@ def _of_csv(text: str, path: Path) -> dict[str, Any]:
     read = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
     names = [name for name in ("people", "share") if name in (read.fieldnames or ())]
     if len(names) != 1 or not {"question", "answer"} <= set(read.fieldnames or ()):
-        columns = ", ".join(read.fieldnames or ()) or "none"
-        raise UsageError.of("margins", str(path), f"its columns are {columns}; {EXAMPLE}")
+        columns = [*(read.fieldnames or ())] or sentence("encoding.none")
+        reason = sentence("encoding.its-columns", columns=columns)
+        raise UsageError.of("margins", "encoding.no-margins", value=str(path), reason=reason)
     margins: dict[str, Any] = {}
     rows = list(read)
     numbers = [row[names[0]] for row in rows]
@@ -84,8 +90,9 @@ def _of_csv(text: str, path: Path) -> dict[str, Any]:
     for line, (row, number) in enumerate(zip(rows, numbers, strict=True), 2):
         answers = margins.setdefault(row["question"], {})
         if row["answer"] in answers:
-            allowed = "this answer has two rows; drop one"
-            raise UsageError.of(f"margins, line {line}", row["answer"], allowed)
+            raise UsageError.of(
+                ("margins", Place("line", line)), "encoding.two-rows", value=row["answer"]
+            )
         answers[row["answer"]] = _number(number, line)
     return margins
 
@@ -94,4 +101,6 @@ def _number(text: str | None, line: int) -> float:
     try:
         return float(text or "")
     except ValueError:
-        raise UsageError.of(f"margins, line {line}", text, "should be a number") from None
+        raise UsageError.of(
+            ("margins", Place("line", line)), "encoding.not-a-number", value=text
+        ) from None

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from incrowd.catalog.sentences import Sentence, likely, sentence
 from incrowd.encoding.amounts import CODES, Outside, between, outside
 from incrowd.encoding.answers import check_columns, texts
 from incrowd.encoding.bloom import normalize, places
@@ -28,7 +29,7 @@ from incrowd.encoding.cells import (
     without_point,
 )
 from incrowd.encoding.spelling import as_text
-from incrowd.errors import AnswersError, InWords, Problem, likely, quantity
+from incrowd.errors import AnswersError, Place, Problem
 from incrowd.plans.strata import stratum_numbers
 from incrowd.survey import NO_ANSWER, NONE, SEPARATOR, AnyQuestion, Codes, Survey, Text, takes_words
 from incrowd.survey.crossings import Block, cell_answers
@@ -191,7 +192,7 @@ class ColumnReading(NamedTuple):
     answers: pa.Array
     wrong: np.ndarray
     missing: np.ndarray
-    allowed: str = ""
+    allowed: Sentence | str = ""
     choices: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
@@ -203,14 +204,14 @@ def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> ColumnR
         encoded, wrong, allowed = question.read(RecodedColumn(column))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         nowhere = np.zeros(len(cells), bool)
-        problem = _no_such_type(question, cells, "cannot hold answers to the question")
+        problem = _unfit_type(question, cells, sentence("encoding.holds-no-answers"))
         return ColumnReading(_NOTHING, cells, nowhere, nowhere, problems=(problem,))
     problems: tuple[Problem, ...] = ()
     if same := _same_number(question, column.type):
-        reason = f"cannot distinguish the options that stand for the number {same}"
-        problems = (_no_such_type(question, cells, reason),)
+        reason = sentence("encoding.same-number", number=str(same))
+        problems = (_unfit_type(question, cells, reason),)
     if codes.values and unknown.any():
-        allowed = f"use one of {code_list(codes)}"
+        allowed = sentence("encoding.one-of", options=code_list(codes))
     missing = column.is_null().to_numpy(zero_copy_only=False)
     choices = tuple(codes.values) + question.substantive
     wrong = (wrong | unknown) & ~missing
@@ -254,8 +255,8 @@ def _empty(texts: pa.Array) -> pa.Array:
     return pc.equal(pc.utf8_trim_whitespace(texts), "")
 
 
-def _no_such_type(question: AnyQuestion, column: pa.Array, reason: str) -> Problem:
-    return Problem(question.id, str(column.type), f"this type {reason}; save the column as text")
+def _unfit_type(question: AnyQuestion, column: pa.Array, reason: Sentence) -> Problem:
+    return Problem(question.id, "encoding.unfit-type", value=str(column.type), reason=reason)
 
 
 def _same_number(question: AnyQuestion, kind: pa.DataType) -> Decimal | None:
@@ -291,14 +292,14 @@ def _with_no_answer(question: AnyQuestion, encoded: Encoded, missing: np.ndarray
     return Encoded(rows[order], places[order], up=up[order], outside=encoded.outside)
 
 
-DROP = "drop the row, or set optional = true in the survey"
+DROP = sentence("encoding.drop-row")
 
 
 def _mistakes(
     id: str,
     column: pa.Array,
     wrong: np.ndarray,
-    allowed: str,
+    allowed: Sentence | str,
     before: int,
     choices: Sequence[str] = (),
 ) -> Iterator[Problem]:
@@ -308,25 +309,29 @@ def _mistakes(
     """
     rows = np.flatnonzero(wrong)
     for row in islice(rows, SHOWN):
-        value = column[int(row)].as_py()
-        shown = InWords("the answer is missing") if value is None else value
-        yield Problem(f"row {before + row + 1}, {id}", shown, hint(value, choices) + allowed)
+        value, path = column[int(row)].as_py(), (Place("row", int(before + row + 1)), id)
+        if value is None:
+            yield Problem(path, "encoding.answer-missing", advice=allowed)
+        else:
+            help = hint(value, choices)
+            yield Problem(path, "encoding.wrong-answer", value=value, hint=help, advice=allowed)
     if len(rows) > SHOWN:
-        yield Problem(id, InWords(f"{quantity(len(rows), 'rows have')} this mistake"), allowed)
+        yield Problem(id, "encoding.more-rows", rows=len(rows), advice=allowed)
 
 
-def hint(value: object, choices: Sequence[str]) -> str:
+def hint(value: object, choices: Sequence[str]) -> Sentence | str:
     """Return a hint what a wrong answer may mean: another spelling, or no answer; else ""."""
     if not choices or not isinstance(value, str | int | float):
         return ""
     text = (as_text(value) or "nan").strip()
     if text.casefold() in NO_ANSWERS:
-        null = "" if isinstance(value, str) or value == value else "make it null, or "
-        return f'if it stands for no answer, {null}add missing = ["{text}"] to the question; '
+        null = not isinstance(value, str) and value != value
+        name = "encoding.null-for-no-answer" if null else "encoding.code-for-no-answer"
+        return sentence(name, value=text)
     return likely(value, choices) if isinstance(value, str) else ""
 
 
-EncodedColumn = tuple[Encoded, np.ndarray, str]
+EncodedColumn = tuple[Encoded, np.ndarray, Sentence | str]
 
 
 def _one_of(codes: np.ndarray) -> Encoded:
@@ -340,9 +345,6 @@ def _codes(column: pa.Array, values: Sequence[str]) -> np.ndarray:
     return by_value(column, lambda texts: index(texts_of(texts), values), -1)
 
 
-_YES_OR_NO = "use yes or no, true or false, 1 or 0; or define other codes in values"
-
-
 class RecodedColumn(NamedTuple):
     """A column of a file with its codes replaced, and how each type of question reads it."""
 
@@ -351,13 +353,14 @@ class RecodedColumn(NamedTuple):
     def one_of(self, answers: Sequence[str]) -> EncodedColumn:
         """Read one of the answers, by name."""
         codes = _codes(self.column, answers)
-        return _one_of(codes), codes < 0, f"use one of {_listed(answers)}"
+        allowed = sentence("encoding.one-of", options=_listed(answers))
+        return _one_of(codes), codes < 0, allowed
 
     def yes_or_no(self, optional: bool) -> EncodedColumn:
         """Read yes or no, in any of the usual spellings."""
         answer = by_value(self.column, _no_or_yes, -1)
         place = answer if optional else answer - 1  # the one bit is set for yes
-        return _one_of(place), answer < 0, _YES_OR_NO
+        return _one_of(place), answer < 0, sentence("encoding.yes-or-no")
 
     def some_of(self, options: Sequence[str], most: int) -> EncodedColumn:
         """Read a list column, or text with options separated by semicolons; "none" means no
@@ -373,7 +376,7 @@ class RecodedColumn(NamedTuple):
         numbers = _floats(self.column)
         bins = np.searchsorted(edges, numbers, side="right") - 1
         wrong = (bins < 0) | ~np.isfinite(numbers)
-        allowed = f"use a number from {edges[0]:g} up{_point(self.column)}"
+        allowed = sentence("encoding.number-from", least=edges[0], hint=_point(self.column))
         return _one_of(np.where(wrong, -1, bins)), wrong, allowed
 
     def between(self, edges: Sequence[float], one_bit: bool) -> EncodedColumn:
@@ -384,12 +387,12 @@ class RecodedColumn(NamedTuple):
         below, up = between(edges, numbers[answered])
         places = below - one_bit  # the one bit is set for the upper
         encoded = Encoded(answered, places, up=up, outside=outside(edges, numbers[answered]))
-        return encoded, wrong, f"use a number{_point(self.column)}"
+        return encoded, wrong, sentence("encoding.number", hint=_point(self.column))
 
     def words(self) -> EncodedColumn:
         """Read words, normalized; their bits depend on the cohort and are computed later."""
         words = by_value(self.column, _normalized, "")
-        return _NOTHING._replace(words=words), words == "", "should contain a word"
+        return _NOTHING._replace(words=words), words == "", sentence("encoding.word")
 
 
 def _no_or_yes(column: pa.Array) -> np.ndarray:
@@ -404,14 +407,16 @@ def _lists(column: pa.Array, options: Sequence[str], most: int) -> EncodedColumn
     encoded = Encoded(*np.divmod(cells, width))
     wrong = np.bincount(encoded.rows, minlength=len(column)) > most
     wrong[rows[codes < 0]] = True
-    allowed = f"use at most {most} of {_listed(options)}"
-    return encoded, wrong, f'{allowed}, with "{SEPARATOR}" between them, or "{NONE}"'
+    allowed = sentence(
+        "encoding.some-of", most=most, options=_listed(options), separator=SEPARATOR, none=NONE
+    )
+    return encoded, wrong, allowed
 
 
-def _point(column: pa.Array) -> str:
+def _point(column: pa.Array) -> Sentence | str:
     """Return a hint for messages if decimals are written after a comma."""
     comma = pa.types.is_string(column.type) and pc.any(pc.match_substring(column, ",")).as_py()
-    return ", with a point before the decimals" if comma else ""
+    return sentence("encoding.with-a-point") if comma else ""
 
 
 def _normalized(column: pa.Array) -> np.ndarray:
@@ -437,9 +442,10 @@ def _float(text: str) -> float:
         return np.nan
 
 
-def _listed(options: Sequence[str], most: int = 12) -> str:
-    shown = ", ".join(options[:most])
-    return shown if len(options) <= most else f"{shown}, ... ({len(options)} options)"
+def _listed(options: Sequence[str], most: int = 12) -> Sentence | list[str]:
+    if len(options) <= most:
+        return [*options]
+    return sentence("encoding.first-options", options=[*options[:most]], number=len(options))
 
 
 # The encoded answers of people, which are randomized for each message.
@@ -503,15 +509,14 @@ def _check_equal(answers: pa.Table, names: pa.Array, codes: np.ndarray, first: n
     wrong = [row for row, one, other in zip(again, repeats, before, strict=True) if one != other]
     problems = [
         Problem(
-            f"rows {first[row] + 1} and {row + 1}",
-            names[int(row)].as_py(),
-            "it is the id of both rows, but their answers differ; keep one of them",
+            Place("row", int(row) + 1),
+            "encoding.rows-differ",
+            value=names[int(row)].as_py(),
+            first=int(first[row]) + 1,
         )
         for row in wrong[:PEOPLE_SHOWN]
     ]
     if (more := len(wrong) - PEOPLE_SHOWN) > 0:
-        shown = InWords(f"{more:,} more rows" if more > 1 else "1 more row")
-        allowed = "the answers differ from the first row of the id; keep one row for each id"
-        problems.append(Problem("id", shown, allowed))
+        problems.append(Problem("id", "encoding.more-rows-differ", more=more))
     if problems:
         raise AnswersError(*problems)

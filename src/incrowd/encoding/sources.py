@@ -14,9 +14,10 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from incrowd.catalog.sentences import Keyword, Sentence, sentence
 from incrowd.encoding.formats.registry import FORMATS, name_one
 from incrowd.encoding.limits import MEMORY, limit
-from incrowd.errors import AnswersError, IncrowdError, InWords, UsageError, unreadable
+from incrowd.errors import AnswersError, IncrowdError, UsageError, unreadable
 
 # The format of a file, from its first bytes and its name.
 
@@ -30,26 +31,29 @@ COMPRESSED = {
 }
 _ZIP = b"PK\x03\x04"
 _OLD_STATA = {version: b"\x01" for version in range(0x69, 0x74)}  # then the order of bytes, 1
-_SAVE = "save its table as CSV, Parquet or .xlsx"
+_SAVE = sentence("encoding.save-table")
+_PICTURE, _R = sentence("encoding.picture"), sentence("encoding.r")
+_SAS, _PICKLE = sentence("encoding.sas"), sentence("encoding.pickle")
+_PAGE = sentence("encoding.web-page")
 # Other file formats that people have, and what would work instead.
 _FOREIGN = {
-    b"\xd0\xcf\x11\xe0": ("an old Excel file", "save it as .xlsx or CSV"),
-    b"%PDF": ("a PDF file", ""),
-    b"\x89PNG": ("a picture", ""),
-    b"\xff\xd8\xff": ("a picture", ""),
-    b"SQLite format 3": ("an SQLite database", _SAVE),
-    b"\x93NUMPY": ("a NumPy array", _SAVE),
-    b"\x89HDF": ("an HDF5 file", _SAVE),
-    b"RDX": ("an R file", _SAVE),
-    b"X\n\x00\x00": ("an R file", _SAVE),
-    b"HEADER RECORD*": ("a SAS file", _SAVE),
-    b"\x00" * 12 + b"\xc2\xea\x81\x60": ("a SAS file", _SAVE),
-    b"\x80\x04\x95": ("a Python pickle, which can run programs", _SAVE),
-    b"\x80\x05\x95": ("a Python pickle, which can run programs", _SAVE),
-    b"<!": ("a web page", _SAVE),
-    b"<html": ("a web page", _SAVE),
-    b"<?xml": ("an XML file", _SAVE),
-    b"FEA1": ("a Feather file of the first version", "save it again, as .feather or .parquet"),
+    b"\xd0\xcf\x11\xe0": (sentence("encoding.old-excel"), sentence("encoding.save-as-excel")),
+    b"%PDF": (sentence("encoding.pdf"), name_one()),
+    b"\x89PNG": (_PICTURE, name_one()),
+    b"\xff\xd8\xff": (_PICTURE, name_one()),
+    b"SQLite format 3": (sentence("encoding.sqlite"), _SAVE),
+    b"\x93NUMPY": (sentence("encoding.numpy"), _SAVE),
+    b"\x89HDF": (sentence("encoding.hdf5"), _SAVE),
+    b"RDX": (_R, _SAVE),
+    b"X\n\x00\x00": (_R, _SAVE),
+    b"HEADER RECORD*": (_SAS, _SAVE),
+    b"\x00" * 12 + b"\xc2\xea\x81\x60": (_SAS, _SAVE),
+    b"\x80\x04\x95": (_PICKLE, _SAVE),
+    b"\x80\x05\x95": (_PICKLE, _SAVE),
+    b"<!": (_PAGE, _SAVE),
+    b"<html": (_PAGE, _SAVE),
+    b"<?xml": (sentence("encoding.xml"), _SAVE),
+    b"FEA1": (sentence("encoding.old-feather"), sentence("encoding.save-as-feather")),
 }
 
 
@@ -70,9 +74,11 @@ def kind_of(name: str, head: bytes, format: str | None, encoding: str | None) ->
         _check_text(name, head, encoding)
         return _text_kind(name, head, declared, format)
     if content is None and head and FORMATS[declared or "csv"].magic:
-        raise _disagrees(name, declared, format, "text" if _is_text(head) else "binary data")
+        kind = "encoding.text" if _is_text(head) else "encoding.binary"
+        raise _disagrees(name, declared, format, sentence(kind))
     if content and declared and declared != content:
-        raise _disagrees(name, declared, format, f"{FORMATS[content].spoken} data")
+        data = sentence("encoding.data", format=FORMATS[content].spoken)
+        raise _disagrees(name, declared, format, data)
     return content or declared or "csv"
 
 
@@ -94,11 +100,13 @@ def _by_content(name: str, head: bytes) -> str | None:
             return format.kind
     if len(head) > 3 and head[0] in _OLD_STATA and head[1] in (1, 2) and head[2] == 1:
         return "dta"
-    for magic, (what, allowed) in _FOREIGN.items():
+    for magic, (thing, advice) in _FOREIGN.items():
         if head.startswith(magic):
-            raise AnswersError.of("answers", name, f"it is {what}; {allowed or name_one()}")
+            raise AnswersError.of(
+                "answers", "encoding.foreign", value=name, thing=thing, advice=advice
+            )
     if b"SPSS PORT FILE" in head[:500]:
-        raise AnswersError.of("answers", name, "it is a portable SPSS file; save it as .sav")
+        raise AnswersError.of("answers", "encoding.portable-spss", value=name)
     return None
 
 
@@ -106,8 +114,8 @@ def _in_zip(name: str, head: bytes) -> str:
     if b"xl/" in head or b"[Content_Types].xml" in head:
         return "xlsx"
     if b"opendocument.spreadsheet" in head[:200]:
-        raise AnswersError.of("answers", name, "it is an OpenDocument table; save it as .xlsx")
-    raise AnswersError.of("answers", name, "it is a zip archive; unpack it, and name a file in it")
+        raise AnswersError.of("answers", "encoding.open-document", value=name)
+    raise AnswersError.of("answers", "encoding.zip", value=name)
 
 
 def _is_text(head: bytes) -> bool:
@@ -117,10 +125,11 @@ def _is_text(head: bytes) -> bool:
 def _check_text(name: str, head: bytes, encoding: str | None) -> None:
     """Raise AnswersError for bytes that are not text, or whose encoding has to be named."""
     if encoding is None and head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        allowed = "it is text in UTF-16; save it as UTF-8, or use encoding='utf-16'"
-        raise AnswersError.of("answers", name, allowed)
+        raise AnswersError.of(
+            "answers", "encoding.utf-16", value=name, option=Keyword("encoding", "utf-16")
+        )
     if encoding is None and not _is_text(head):
-        raise AnswersError.of("answers", name, f"the file format is not recognized; {name_one()}")
+        raise AnswersError.of("answers", "encoding.not-recognized", value=name, advice=name_one())
 
 
 def _text_kind(name: str, head: bytes, declared: str | None, format: str | None) -> str:
@@ -132,25 +141,23 @@ def _text_kind(name: str, head: bytes, declared: str | None, format: str | None)
     if declared is None or not start or format == declared == "csv":
         return declared or content
     if declared != content:
-        raise _disagrees(name, declared, format, "JSON" if begins else "other text")
+        kind = "encoding.json" if begins else "encoding.other-text"
+        raise _disagrees(name, declared, format, sentence(kind))
     return declared
 
 
-def _disagrees(name: str, declared: str | None, format: str | None, content: str) -> IncrowdError:
-    spoken = FORMATS[declared or "csv"].spoken
+def _disagrees(
+    name: str, declared: str | None, format: str | None, content: Sentence
+) -> IncrowdError:
     if format:
-        shown = InWords(f"is declared as {spoken}, but contains {content}")
-        return AnswersError.of(name, shown, "leave out the format, or name another file")
-    shown = InWords(f"ends in {Path(name).suffix}, but contains {content}")
-    return AnswersError.of(name, shown, "rename it, or name another file")
+        spoken = FORMATS[declared or "csv"].spoken
+        return AnswersError.of(name, "encoding.declared", format=spoken, content=content)
+    return AnswersError.of(name, "encoding.ending", ending=Path(name).suffix, content=content)
 
 
 _log = logging.getLogger(__name__)
 ROW_BYTES = 1 << 20  # of the longest row of a CSV file
 TOO_LONG, NO_UTF8 = "straddling object", "invalid UTF8"  # in Arrow's error messages
-OTHER_ENCODING = (
-    "it is in another encoding; save it as UTF-8, or name its encoding, such as encoding='latin-1'"
-)
 
 
 @dataclass(frozen=True)
@@ -181,8 +188,7 @@ class AnswersSource:
         """Raise AnswersError if the file on disk was changed or replaced since it was opened: a
         part of it would be read from one version, and the rest from another."""
         if self.state is not None and state_of(self.path) != self.state:
-            allowed = "it was changed while it was read; run the command again"
-            raise AnswersError.of("answers", self.name, allowed)
+            raise AnswersError.of("answers", "encoding.changed", value=self.name)
 
     @property
     def stored(self) -> int:
@@ -215,7 +221,7 @@ def source_of(
         return data
     _check_encoding(encoding)
     if format not in (None, *FORMATS):
-        raise UsageError.of("format", format, f"use one of {', '.join(FORMATS)}")
+        raise UsageError.of("format", "shared.use-one-of", value=format, choices=[*FORMATS])
     name = _named(data)
     with readable(name):
         content = _read_once(data, encoding)
@@ -224,13 +230,12 @@ def source_of(
         with pa.BufferReader(content) if content is not None else pa.OSFile(name) as file:
             head, compression = _head(file)
     if not head:
-        raise refused(name, f"it cannot be read: it is empty; {name_one()}")
+        raise AnswersError.of("answers", "encoding.empty", value=name, advice=name_one())
     kind = kind_of(name, head, format, encoding)
     if compression and not FORMATS[kind].compressed:
-        allowed = "only text files may be compressed; decompress it, and name the result"
-        raise AnswersError.of("answers", name, allowed)
+        raise AnswersError.of("answers", "encoding.compressed", value=name)
     if sheet is not None and not FORMATS[kind].sheets:
-        raise UsageError.of("sheet", sheet, f"{name} has no sheets; leave it out")
+        raise UsageError.of("sheet", "encoding.no-sheets", value=sheet, file=name)
     _log.info("reading %s as %s", name, FORMATS[kind].spoken)
     return AnswersSource(name, path, kind, compression, encoding, content, sheet, state)
 
@@ -246,8 +251,7 @@ def _check_encoding(encoding: str | None) -> None:
     try:
         codecs.lookup(encoding or "utf-8")
     except LookupError:
-        allowed = "should be the name of an encoding, such as latin-1, cp1252 or utf-16"
-        raise UsageError.of("encoding", encoding, allowed) from None
+        raise UsageError.of("encoding", "encoding.no-encoding", value=encoding) from None
 
 
 def _read_once(data: Any, encoding: str | None) -> bytes | None:
@@ -264,9 +268,13 @@ def _read_once(data: Any, encoding: str | None) -> bytes | None:
         with open(data, "rb") as file:
             content = file.read(most + 1)
     if len(content) > most:
-        held = f"it is not a file on a disk, so at most {most >> 20:,} MiB of it are read"
-        allowed = f"{held}; save it as a file, or set the variable {MEMORY} to more"
-        raise AnswersError.of("answers", _named(data), allowed)
+        raise AnswersError.of(
+            "answers",
+            "encoding.not-on-disk",
+            value=_named(data),
+            memory=most >> 20,
+            variable=MEMORY,
+        )
     return content
 
 
@@ -285,24 +293,32 @@ def readable(name: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise AnswersError.of("answers", name, f"{unreadable(error)}; {name_one()}") from None
+        raise AnswersError.of(
+            "answers",
+            "encoding.unreadable",
+            value=name,
+            reason=unreadable(error),
+            advice=name_one(),
+        ) from None
     except UnicodeError:
-        raise refused(name, OTHER_ENCODING) from None
+        raise AnswersError.of(
+            "answers", "encoding.refused", value=name, why=_other_encoding()
+        ) from None
     except MemoryError:
         raise
     except pa.ArrowException as error:
-        raise refused(name, _reason(str(error))) from None
+        raise AnswersError.of(
+            "answers", "encoding.refused", value=name, why=_reason(str(error))
+        ) from None
 
 
-def _reason(text: str) -> str:
+def _other_encoding() -> Sentence:
+    return sentence("encoding.other-encoding", option=Keyword("encoding", "latin-1"))
+
+
+def _reason(text: str) -> Sentence:
     if TOO_LONG in text:
-        most = f"{ROW_BYTES >> 20} MiB"
-        return f"it has a row of more than {most}; should be a CSV file with one line per person"
+        return sentence("encoding.long-row", most=ROW_BYTES >> 20)
     if NO_UTF8 in text:
-        return OTHER_ENCODING
-    return f"it cannot be read: {text}; correct it, or name another file"
-
-
-def refused(name: str, allowed: str) -> IncrowdError:
-    """Return the error for a file of that name."""
-    return AnswersError.of("answers", name, allowed)
+        return _other_encoding()
+    return sentence("encoding.not-parsed", reason=text)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.codes import WorstPair
+from incrowd.catalog.sentences import FileDigest
 from incrowd.errors import PlanError
 from incrowd.number_text import bound
 from incrowd.plans import Guarantee, Plan
@@ -296,8 +297,7 @@ def certified_card(
     """
     verification = verify(plan)
     if not verification.plan_holds:
-        allowed = "its noise is too small for the guarantee that it states; make a new plan"
-        raise PlanError.of("plan", plan.digest, allowed)
+        raise PlanError.of("plan", "presentation.little-noise", value=FileDigest(plan.digest))
     figures = verification.certificate.delta.upper, verification.certificate.worst
     certified = Certified(date.today(), version("incrowd"), *figures, proof)
     return card(plan, certified, name, promise, sealed)

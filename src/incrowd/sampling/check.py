@@ -7,49 +7,82 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from incrowd.catalog.sentences import ENGLISH, Sentence, in_words, sentence, shown
+from incrowd.characters import visible
 from incrowd.drafts.missing import no_answers, number
 from incrowd.encoding.amounts import Outside
 from incrowd.encoding.answers import check_names, column_names, load_answers, load_batches, texts
 from incrowd.encoding.cells import texts_of, without_point
 from incrowd.encoding.frames import as_table, is_frame
-from incrowd.encoding.records import DROP, EncodedAnswers, hint, one_row_each, read_column
+from incrowd.encoding.records import EncodedAnswers, hint, one_row_each, read_column
 from incrowd.encoding.sources import source_of
-from incrowd.errors import MISSING, AnswersError, Problem, described, quantity
+from incrowd.errors import AnswersError, PathPart, Problem, spelled
 from incrowd.sampling.randomize import outside_lines as amount_lines
-from incrowd.sampling.strata import FEWER, release_lines, released
+from incrowd.sampling.strata import release_lines, released
 from incrowd.survey import AnyQuestion, Codes, Survey, takes_numbers
 
 BATCH = 1 << 17  # rows
 SHOWN = 5  # different wrong values listed per question; the rest is counted
+# Sentences that propose to take a code for no answer.
+MISSING_CODES = {
+    "sampling.often-missing",
+    "encoding.code-for-no-answer",
+    "encoding.null-for-no-answer",
+}
 
 
 @dataclass(frozen=True)
 class AnswersFinding:
     """One finding about the answers.
 
-    field: the question, or another subject. shown: the value found. allowed: what would work; empty
-    if nothing has to be done. rows: how many rows have it; first: the first of them, counted from 1
-    without the header; both None if it is not about rows. refused: whether `randomize` raises an
-    error.
+    path: of the question, or another subject, as in a `Problem`. message: what was found, and what
+    would work. rows: how many rows have it; first: the first of them, counted from 1 without the
+    header; both None if it is not about rows. refused: whether `randomize` raises an error.
     """
 
-    field: str
-    shown: str
-    allowed: str = ""
+    path: tuple[PathPart, ...]
+    message: Sentence
     rows: int | None = None
     first: int | None = None
     refused: bool = False
 
     def __str__(self) -> str:
-        where = "" if self.rows is None else f" in {self.rows:,} row{'s' * (self.rows != 1)}"
-        first = "" if self.first is None else f", first in row {self.first:,}"
-        return f"{self.field}: {self.shown}{where}{first}{'; ' * bool(self.allowed)}{self.allowed}"
+        return self.text()
+
+    def text(self, language: str = ENGLISH) -> str:
+        """Return the finding as a line."""
+        words = in_words(self.message, language)
+        return visible(f"{spelled(self.path, language)}: {words}")
+
+    @property
+    def field(self) -> str:
+        """The question, or another subject."""
+        return spelled(self.path)
+
+    @property
+    def missing_code(self) -> str:
+        """A code that may mean no answer; "" if there is none."""
+        for each in (self.message, self.message.arguments.get("hint")):
+            if isinstance(each, Sentence) and each.code in MISSING_CODES:
+                return str(each.arguments["value"])
+        return ""
+
+    def facts(self) -> dict[str, Any]:
+        """Return the finding as JSON-ready data."""
+        return {
+            "field": self.field,
+            "code": self.message.code,
+            "message": str(self.message),
+            "rows": self.rows,
+            "first": self.first,
+            "refused": self.refused,
+        }
 
 
 def already_randomized(survey: Survey) -> AnswersFinding | None:
@@ -61,12 +94,7 @@ def already_randomized(survey: Survey) -> AnswersFinding | None:
     devices = [f"{q.id} ({q.randomizer.kind})" for q in survey.questions if q.randomizer]
     if not devices:
         return None
-    shown = "the file should hold the true answers, which `randomize` will randomize"
-    allowed = (
-        "answers that a spinner, dice or cards already randomized would be randomized twice; "
-        "estimate those in Python, with the `inverse` of their channel (manual: Questions)"
-    )
-    return AnswersFinding(", ".join(devices), shown, allowed)
+    return AnswersFinding((", ".join(devices),), sentence("sampling.true-answers"))
 
 
 @dataclass(frozen=True)
@@ -167,8 +195,9 @@ def check(
     except AnswersError as error:
         findings += _refused(error.problems)
         if rows:
-            checked = f"only the first {quantity(rows, 'rows were')} checked"
-            findings.append(AnswersFinding("answers", checked))
+            findings.append(
+                AnswersFinding(("answers",), sentence("sampling.only-first", rows=rows))
+            )
     findings += chain.from_iterable(each.findings() for each in columns)
     findings += filter(None, [already_randomized(survey)])
     if rows:
@@ -177,15 +206,14 @@ def check(
 
 
 def _refused(problems: Iterable[Problem]) -> list[AnswersFinding]:
-    return [AnswersFinding(each.field, each.shown, each.allowed, refused=True) for each in problems]
+    return [AnswersFinding(each.path, each.message, refused=True) for each in problems]
 
 
 def _wrong_columns(survey: Survey, names: Sequence[str], id: str | None) -> list[AnswersFinding]:
     """Return findings about missing and duplicate columns, and the column of ids."""
     findings = []
     if id is None and any(question.memoized for question in survey.questions):
-        allowed = "permanent responses need a column of ids; name it"
-        findings.append(AnswersFinding("id", MISSING, allowed, refused=True))
+        findings.append(AnswersFinding(("id",), sentence("sampling.no-ids"), refused=True))
     try:
         check_names(names, survey, id)
     except AnswersError as error:
@@ -207,22 +235,23 @@ class _Column:
 
     def __init__(self, question: AnyQuestion, codes: Codes) -> None:
         self.question, self.codes = question, codes
-        self.problems: dict[Problem, None] = {}
-        self.wrong: dict[str, _Wrong] = {}
-        self.missing = _Wrong(DROP)
+        self.problems: list[Problem] = []
+        self.wrong: dict[str, _WrongAnswer] = {}
+        self.missing = _Rows()
         self.numbers, self.outside = Counter[str](), Outside()
 
     def add(self, cells: pa.Array, before: int) -> None:
         """Check more cells. before: how many rows come before them."""
         read = read_column(self.question, self.codes, cells)
-        self.problems |= dict.fromkeys(read.problems)
+        self.problems += [each for each in read.problems if each not in self.problems]
         self.missing.add(np.flatnonzero(read.missing) + before)
         self.outside = self.outside.and_of(read.encoded.outside)
         for row in np.flatnonzero(read.wrong).tolist():
             value = cells[row].as_py()
-            if (shown := described(value)) not in self.wrong:
-                self.wrong[shown] = _Wrong(hint(value, read.choices) + read.allowed)
-            self.wrong[shown].add(np.array([row + before]))
+            if (text := shown(value)) not in self.wrong:
+                help = hint(value, read.choices)
+                self.wrong[text] = _WrongAnswer(value, help, read.allowed, _Rows())
+            self.wrong[text].rows.add(np.array([row + before]))
         if self.question.of_numbers and not read.problems:
             counts = pc.value_counts(without_point(texts_of(pc.drop_null(read.answers))))
             pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
@@ -232,46 +261,71 @@ class _Column:
         """Yield the findings about the column, those that are refused first."""
         id = self.question.id
         yield from _refused(self.problems)
-        often = sorted(self.wrong.items(), key=lambda each: -each[1].rows)
-        for shown, wrong in often[:SHOWN]:
-            yield wrong.finding(id, shown)
-        if rest := often[SHOWN:]:
-            rows = sum(wrong.rows for _, wrong in rest)
-            others = _Wrong(rest[0][1].allowed, rows, min(wrong.first for _, wrong in rest))
-            yield others.finding(id, f"{len(rest):,} other values that are not answers")
-        if self.missing.rows:
-            yield self.missing.finding(id, "no answer", refused=not self.question.optional)
-        if self.question.rounded and takes_numbers(self.question):
-            yield from (
-                AnswersFinding(id, line) for line in amount_lines(self.question, self.outside)
+        often = sorted(self.wrong.values(), key=lambda each: -each.rows.number)
+        for each in often[:SHOWN]:
+            message = sentence(
+                "sampling.wrong-answer",
+                value=each.value,
+                where=each.rows.where,
+                hint=each.hint,
+                advice=each.advice,
             )
+            yield each.rows.finding(id, message)
+        if rest := often[SHOWN:]:
+            rows = [each.rows for each in rest]
+            others = _Rows(sum(each.number for each in rows), min(each.first for each in rows))
+            message = sentence(
+                "sampling.other-wrong-answers",
+                values=len(rest),
+                where=others.where,
+                advice=rest[0].advice,
+            )
+            yield others.finding(id, message)
+        if self.missing.number:
+            optional = self.question.optional
+            code = "sampling.no-answer" if optional else "sampling.answer-missing"
+            message = sentence(code, where=self.missing.where)
+            yield self.missing.finding(id, message, refused=not optional)
+        if self.question.rounded and takes_numbers(self.question):
+            for line in amount_lines(self.question, self.outside):
+                yield AnswersFinding((id,), line)
         numbers = {value: n for value, n in self.numbers.items() if number(value) is not None}
-        for code in no_answers(numbers, {}):
-            if code not in map(str, self.outside.codes) and f"got {code!r}" not in self.wrong:
-                allowed = f'if it means no answer, add missing = ["{code}"] to the question'
-                yield AnswersFinding(
-                    id, f"{code}, which often means no answer,", allowed, numbers[code]
-                )
+        for value in no_answers(numbers, {}):
+            if value not in map(str, self.outside.codes) and shown(value) not in self.wrong:
+                message = sentence("sampling.often-missing", value=value, rows=numbers[value])
+                yield AnswersFinding((id,), message, numbers[value])
 
 
 @dataclass
-class _Wrong:
+class _Rows:
     """Rows with one mistake: how many there are, and the first, from 0."""
 
-    allowed: str
-    rows: int = 0
+    number: int = 0
     first: int = 0
 
     def add(self, places: np.ndarray) -> None:
         """Count more rows, all later than those before."""
-        if len(places) and not self.rows:
+        if len(places) and not self.number:
             self.first = int(places[0])
-        self.rows += len(places)
+        self.number += len(places)
 
-    def finding(self, field: str, shown: str, refused: bool = True) -> AnswersFinding:
-        """Return the finding about these rows."""
-        allowed = self.allowed if refused else ""
-        return AnswersFinding(field, shown, allowed, self.rows, self.first + 1, refused)
+    @property
+    def where(self) -> Sentence:
+        """Which rows these are."""
+        return sentence("sampling.in-rows", rows=self.number, first=self.first + 1)
+
+    def finding(self, id: str, message: Sentence, refused: bool = True) -> AnswersFinding:
+        """Return the finding about these rows of a question."""
+        return AnswersFinding((id,), message, self.number, self.first + 1, refused)
+
+
+class _WrongAnswer(NamedTuple):
+    """A value that is not an answer: what it may mean, what would work, and its rows."""
+
+    value: object
+    hint: Sentence | str
+    advice: Sentence | str
+    rows: _Rows
 
 
 def _identified(table: pa.Table, survey: Survey, id: str) -> tuple[pa.Table, list[AnswersFinding]]:
@@ -283,9 +337,8 @@ def _identified(table: pa.Table, survey: Survey, id: str) -> tuple[pa.Table, lis
         return table, _refused(error.problems)
     if (most := pc.max(ids.field("counts")).as_py()) == 1:
         return first, []
-    people = quantity(len(ids), "people")
-    shown = f"{table.num_rows:,} rows of {people}, up to {most:,} of one person"
-    return first, [AnswersFinding(id, shown, "each person sends one set of reports")]
+    message = sentence("sampling.several-rows", rows=table.num_rows, people=len(ids), most=most)
+    return first, [AnswersFinding((id,), message)]
 
 
 def _strata(survey: Survey, table: pa.Table) -> list[int]:
@@ -304,8 +357,8 @@ def _crowd(survey: Survey, people: int, strata: Counter[int]) -> Iterator[Answer
     """Yield findings about too few people for the crowd, or for strata."""
     if not survey.open:
         if people < survey.crowd:
-            shown = f"{quantity(people, 'people')}, where the survey's crowd is {survey.crowd:,}"
-            yield AnswersFinding("crowd", shown, FEWER)
+            message = sentence("sampling.few-people", people=people, crowd=survey.crowd)
+            yield AnswersFinding(("crowd",), message)
         return
     if strata.total() < people:  # some open answers are wrong
         return
@@ -315,4 +368,5 @@ def _crowd(survey: Survey, people: int, strata: Counter[int]) -> Iterator[Answer
     except AnswersError as error:
         yield from _refused(error.problems)
         return
-    yield from (AnswersFinding("strata", line) for line in release_lines(survey, numbers, groups))
+    for line in release_lines(survey, numbers, groups):
+        yield AnswersFinding(("strata",), line)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from incrowd.accountant.channels.base import PackedBits
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.errors import AnswersError, InWords, PrivacyError, UsageError
+from incrowd.errors import AnswersError, PrivacyError, UsageError
 from incrowd.kernels.arrays import Integers
 from incrowd.kernels.compilation import use_machine_code
 from incrowd.kernels.gaps import LARGE, join_digits, lane_bits, set_bits
@@ -111,9 +111,9 @@ def gaps(
     Raises PrivacyError unless 0 < numerator < 2^32, UsageError unless 1 <= limit <= 2^62.
     """
     if not 0 < numerator < DENOMINATOR:
-        raise PrivacyError.of("noise", numerator / DENOMINATOR, "should lie between 0 and 1")
+        raise PrivacyError.of("noise", "sampling.noise", value=numerator / DENOMINATOR)
     if not 1 <= limit <= LARGEST_LIMIT:
-        raise UsageError.of("limit", limit, "should lie between 1 and 2^62")
+        raise UsageError.of("limit", "sampling.limit", value=limit)
     digits, size = (limit - 1).bit_length(), -(-count // 64)
 
     def words(
@@ -188,7 +188,7 @@ def flip_mask(numerator: int, shape: tuple[int, int], keystream: Keystream) -> P
     """
     BitFlip(numerator)
     if min(shape) < 0:
-        raise UsageError.of("shape", shape, "should not contain negative numbers")
+        raise UsageError.of("shape", "sampling.negative-shape", value=shape)
     draw = sparse_mask if numerator < SPARSE_BELOW else dense_mask
     return draw(numerator, shape, keystream)
 
@@ -226,10 +226,13 @@ def check_packed(packed: PackedBits, bits: int) -> None:
     """Raise AnswersError if packed records have another shape, or if a padding bit is set."""
     width = packed_width(bits)
     if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != width:
-        allowed = f"should be uint8 of shape (rows, {width}) for {bits} bits"
-        shown = InWords(f"{packed.dtype.name} of shape {packed.shape}")
-        raise AnswersError.of("packed records", shown, allowed)
-    if bits % 8 and (packed[:, -1] >> (bits % 8)).any():
         raise AnswersError.of(
-            "packed records", InWords("a padding bit is set"), "all of them should be 0"
+            "packed records",
+            "sampling.packed-shape",
+            type=packed.dtype.name,
+            shape=packed.shape,
+            width=width,
+            bits=bits,
         )
+    if bits % 8 and (packed[:, -1] >> (bits % 8)).any():
+        raise AnswersError.of("packed records", "sampling.padding-bit")

@@ -62,7 +62,7 @@ class Keystream:
         if simulation_seed is None:
             return cls.from_system()
         if simulation_seed < 0:
-            raise UsageError.of("simulation_seed", simulation_seed, "should be at least 0")
+            raise UsageError.of("simulation_seed", "sampling.negative-seed", value=simulation_seed)
         return cls.for_simulation(simulation_seed)
 
     @property
@@ -91,9 +91,6 @@ class Keystream:
         if self._process == os.getpid():
             return
         if self.simulation:
-            allowed = (
-                "its stream was started in another process; use a different seed in each process"
-            )
-            raise UsageError.of("simulation_seed", self._seed, allowed)
+            raise UsageError.of("simulation_seed", "sampling.seed-in-use", value=self._seed)
         self._cipher = _encryptor(os.urandom(KEY_BYTES), os.urandom(BLOCK_BYTES))
         self._process = os.getpid()

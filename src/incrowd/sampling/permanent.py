@@ -14,15 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
-from incrowd.errors import (
-    MISSING,
-    AnswersError,
-    IncrowdError,
-    InWords,
-    UsageError,
-    check_path,
-    unreadable,
-)
+from incrowd.catalog.sentences import system_words
+from incrowd.errors import AnswersError, IncrowdError, UsageError, check_path, unreadable
 from incrowd.files import PRIVATE, write_bytes
 from incrowd.plans import CellsMessage, Message, Plan
 from incrowd.plans.ledger import series
@@ -69,8 +62,7 @@ class DeviceKey:
 
     def __post_init__(self) -> None:
         if not isinstance(self.secret, bytes) or len(self.secret) != SECRET_BYTES:
-            shown = InWords(f"not a secret of {SECRET_BYTES} bytes")
-            raise UsageError.of("device_key", shown, "use DeviceKey.create()")
+            raise UsageError.of("device_key", "sampling.not-a-secret", bytes=SECRET_BYTES)
 
     @classmethod
     def create(cls) -> DeviceKey:
@@ -97,11 +89,14 @@ class DeviceKey:
         try:
             write_bytes(Path(path), text.encode("ascii"), overwrite=False)
         except FileExistsError:
-            allowed = "it already exists; load it, or name a new file"
-            raise UsageError.of("device_key", str(path), allowed) from None
+            raise UsageError.of("device_key", "sampling.key-exists", value=str(path)) from None
         except OSError as error:
-            allowed = f"it cannot be written: {error.strerror}; name another file"
-            raise UsageError.of("device_key", str(path), allowed) from None
+            raise UsageError.of(
+                "device_key",
+                "sampling.key-not-written",
+                value=str(path),
+                reason=system_words(error),
+            ) from None
 
     @property
     def _check(self) -> str:
@@ -123,22 +118,24 @@ class DeviceKey:
             text = Path(path).read_text(encoding="ascii")
             mode = Path(path).stat().st_mode & 0o777
         except OSError as error:
-            allowed = f"{unreadable(error)}; name a key file"
-            raise UsageError.of("device_key", str(path), allowed) from None
+            raise UsageError.of(
+                "device_key",
+                "sampling.key-unreadable",
+                value=str(path),
+                reason=unreadable(error),
+            ) from None
         except UnicodeDecodeError:
             raise _no_key(path) from None
         if os.name == "posix" and mode & ~PRIVATE:
-            allowed = f"it is open to others (mode {mode:o}); use chmod 600 if nobody has read it"
-            raise UsageError.of("device_key", str(path), allowed)
+            raise UsageError.of(
+                "device_key", "sampling.key-open-to-others", value=str(path), mode=mode
+            )
         header, *lines = text.removesuffix("\n").split("\n")
         if header != HEADER or len(lines) != 2:
             raise _no_key(path)
         key = cls(_secret(lines[0], path))
         if lines[1] != key._check:
-            allowed = (
-                "it was changed and would give different permanent responses; use an unchanged copy"
-            )
-            raise UsageError.of("device_key", str(path), allowed)
+            raise UsageError.of("device_key", "sampling.key-changed", value=str(path))
         return key
 
 
@@ -153,9 +150,7 @@ def _secret(digits: str, path: str | Path) -> bytes:
 
 
 def _no_key(path: str | Path) -> IncrowdError:
-    return UsageError.of(
-        "device_key", str(path), "it is not a key file of incrowd; name one, or a new file"
-    )
+    return UsageError.of("device_key", "sampling.no-key-file", value=str(path))
 
 
 def permanent_bits(
@@ -181,7 +176,7 @@ def permanent_bits(
     """
     row = np.asarray(bits)
     if row.ndim != 1 or not np.isin(row, (0, 1)).all():
-        raise AnswersError.of("bits", bits, "should be a row of 0 and 1")
+        raise AnswersError.of("bits", "sampling.not-bits", value=bits)
     prefix = b"".join(map(_framed, (DOMAIN, *map(str.encode, (survey_digest, question, value)))))
     numbers = [uniform_number(key, prefix, index) for index in range(row.size)]
     flips = np.array(numbers, np.uint64) < noise.numerator
@@ -255,14 +250,11 @@ def remembering(
     if not plan.memoized:
         return None
     if key is None:
-        first = plan.memoized[0]
-        allowed = f"the permanent response to {first!r} needs a device key; pass one, and keep it"
-        raise UsageError.of("device_key", MISSING, allowed)
+        raise UsageError.of("device_key", "sampling.key-missing", question=plan.memoized[0])
     if names is None:
         if rows == 1:
             return [key]
-        allowed = "several rows mean several devices; name the column of ids"
-        raise UsageError.of("id", MISSING, allowed)
+        raise UsageError.of("id", "sampling.id-missing")
     return [key.derive(name) for name in names]
 
 

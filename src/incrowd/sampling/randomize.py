@@ -14,11 +14,12 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.encoding.amounts import NEGATIVE, Outside
 from incrowd.encoding.answers import AnswerBatches, load_answers, load_batches, texts
 from incrowd.encoding.records import EncodedAnswers, one_row_each, pack, set_cells
 from incrowd.encoding.sources import AnswersSource, source_of
-from incrowd.errors import AnswersError, IncrowdWarning, InWords, Problem
+from incrowd.errors import AnswersError, IncrowdWarning, Problem
 from incrowd.guarantees.certified import analysis_of
 from incrowd.plans import Message, Plan
 from incrowd.plans.strata import StratumGroup, StratumNames
@@ -98,18 +99,17 @@ def warn_outside(survey: Survey, pieces: Sequence[Mapping[str, Outside]]) -> Non
                 warnings.warn(f"{question.id}: {line}", IncrowdWarning, stacklevel=3)
 
 
-def outside_lines(question: WithEdges, total: Outside) -> Iterator[str]:
+def outside_lines(question: WithEdges, total: Outside) -> Iterator[Sentence]:
     """Yield a warning about amounts below the first edge, and one about those above the last."""
-    first, last = (f"{edge:g}" for edge in (question.edges[0], question.edges[-1]))
-    for number, where, edge, codes in (
-        (total.below, f"below the first edge, {first}", first, total.codes & NEGATIVE),
-        (total.above, f"above the last edge, {last}", last, total.codes - NEGATIVE),
+    for code, number, edge, codes in (
+        ("sampling.below", total.below, question.edges[0], total.codes & NEGATIVE),
+        ("sampling.above", total.above, question.edges[-1], total.codes - NEGATIVE),
     ):
         if number:
-            text = f"{number:,} of {total.answers:,} answers lie {where}"
-            listed = ", ".join(map(str, sorted(codes)))
-            hint = f"; use missing = [{listed}] for codes that mean no answer"
-            yield f"{text}, and count as {edge}{hint if codes else ''}"
+            hint = sentence("sampling.use-missing", codes=sorted(codes)) if codes else ""
+            yield Sentence(
+                code, {"number": number, "answers": total.answers, "edge": edge, "hint": hint}
+            )
 
 
 MOST_FILES = 400  # open at the same time
@@ -296,8 +296,9 @@ def _counted(
     groups = released(survey, numbers)
     warn_of_small_strata(survey, numbers, groups)
     if (files := len(groups) * len(plan.messages)) > MOST_FILES:
-        allowed = f"at most {MOST_FILES:,} can be written at the same time; use fewer strata"
-        raise AnswersError.of("answers", InWords(f"make {files:,} collections"), allowed)
+        raise AnswersError.of(
+            "answers", "sampling.too-many-collections", collections=files, most=MOST_FILES
+        )
     return groups, {names: sum(counts[n] for n in group) for names, group in groups.items()}
 
 
@@ -324,8 +325,8 @@ def _drawing(
         try:
             people = EncodedAnswers.of(plan.survey, answers, before)
         except AnswersError as error:
-            read = InWords(f"only rows 1 to {before + answers.num_rows:,} were checked")
-            more = Problem("answers", read, "correct these to have the rest checked")
+            last = before + answers.num_rows
+            more = Problem("answers", "sampling.rest-not-checked", last=last)
             raise AnswersError(*error.problems, more) from None
         beyond.append(outside(people))
         memory = remembering(plan, people.number, None, key)

@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.encoding.records import EncodedAnswers
-from incrowd.errors import AnswersError, IncrowdWarning, InWords, quantity
+from incrowd.errors import AnswersError, IncrowdWarning
 from incrowd.plans import Plan
 from incrowd.plans.strata import StratumGroup, StratumNames, grouped, label, left_out, strata
 from incrowd.sampling.permanent import DeviceKeys
 from incrowd.survey import Survey
-
-FEWER = "collect more reports, or make a plan for this crowd"
 
 
 def crowds(
@@ -40,9 +39,12 @@ def released(survey: Survey, numbers: np.ndarray) -> dict[StratumNames, StratumG
     labels = strata(survey)
     releases = {tuple(labels[n] for n in group): group for group in grouped(survey, numbers)}
     if not releases:
-        most = f"{quantity(np.bincount(numbers).max(initial=0), 'people')} in the largest stratum"
-        allowed = f"a release needs at least {survey.crowd:,}; ask more people, or merge answers"
-        raise AnswersError.of("answers", InWords(most), allowed)
+        raise AnswersError.of(
+            "answers",
+            "sampling.small-strata",
+            people=int(np.bincount(numbers).max(initial=0)),
+            crowd=survey.crowd,
+        )
     return releases
 
 
@@ -51,31 +53,33 @@ def warn_of_small_strata(
 ) -> None:
     """Warn about strata that are left out or merged."""
     for line in release_lines(survey, numbers, releases):
-        warnings.warn(line, IncrowdWarning, stacklevel=2)
+        warnings.warn(str(line), IncrowdWarning, stacklevel=2)
 
 
 def release_lines(
     survey: Survey, numbers: np.ndarray, releases: Mapping[StratumNames, StratumGroup]
-) -> Iterator[str]:
+) -> Iterator[Sentence]:
     """Yield a warning about the strata that are left out, and one about each merged release."""
     labels = strata(survey)
     people = np.bincount(numbers, minlength=len(labels))
     rest = [n for n, name in enumerate(labels) if people[n] and name in left_out(survey, releases)]
     if rest:
-        few = f"fewer than {survey.crowd:,} people are in each"
-        listed = ", ".join(labels[n] for n in rest)
-        yield f"not released: {listed} ({quantity(people[rest].sum(), 'people')}): {few}"
+        yield sentence(
+            "sampling.not-released",
+            strata=[labels[n] for n in rest],
+            people=int(people[rest].sum()),
+            crowd=survey.crowd,
+        )
     for names in releases:
         if len(names) > 1:
-            text = f"{label(names)}: fewer than {survey.crowd:,} people are in each"
-            yield f"released as one: {text}"
+            yield sentence("sampling.released-as-one", strata=label(names), crowd=survey.crowd)
 
 
 def warn_of_fewer_people(plan: Plan, people: int) -> None:
     """Warn if there are fewer people than the crowd, unless questions are open."""
     if people < plan.survey.crowd and not plan.survey.open:
-        counts = f"{quantity(people, 'people are')} randomized, but the plan's guarantee needs "
-        warnings.warn(f"{counts}{plan.survey.crowd:,}: {FEWER}", IncrowdWarning, stacklevel=3)
+        line = sentence("sampling.few-randomized", people=people, crowd=plan.survey.crowd)
+        warnings.warn(str(line), IncrowdWarning, stacklevel=3)
 
 
 def rows_of(

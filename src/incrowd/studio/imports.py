@@ -191,7 +191,6 @@ _DECIDE = re.compile(r"DECIDE: (.*)$")
 _TAKEN = re.compile(r"(.+) was taken to mean no answer")
 _SPIKE = re.compile(r"(\S+) occurs in [\d,]+ rows, far from all other numbers")
 _FEW = re.compile(r"if .+ are codes, name the options")
-_MISSING = re.compile(r'add missing = \["(.*)"\] to the question')
 _LEFT_OUT = "# Columns that were left out:"
 
 
@@ -372,8 +371,7 @@ async def show_check(studio: Studio, request: Request) -> Response:
 
 def missing_code(finding: AnswersFinding) -> str:
     """Return the code that a finding proposes to take for no answer, or ""."""
-    proposed = _MISSING.search(finding.allowed)
-    return proposed[1] if proposed else ""
+    return finding.missing_code
 
 
 def edges_from_data(data: Path, id: str) -> Sequence[float | int]:

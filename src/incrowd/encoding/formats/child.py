@@ -22,9 +22,10 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.ipc
 
+from incrowd.encoding.formats.problems import as_json
 from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
 from incrowd.encoding.sources import AnswersSource, readable
-from incrowd.errors import IncrowdError, InWords, Problem
+from incrowd.errors import IncrowdError
 
 ABOUT = [each.name for each in fields(Content) if each.name != "pieces"]
 READ = b"read"  # in the metadata of a piece: the amount read up to its end
@@ -92,20 +93,13 @@ def _ended(order: dict[str, Any], piped: bytes | None, output: IO[bytes]) -> dic
     try:
         _read(order, piped, output)
     except IncrowdError as error:
-        problems = [_parts(problem) for problem in error.problems]
-        return {"error": type(error).__name__, "problems": problems}
+        return as_json(error)
     except Exception as error:  # libraries raise many kinds for damaged files
         full = isinstance(error, MemoryError) or 4 * _most_memory() > 3 * order["request"]["memory"]
         return {"full": full, "trace": traceback.format_exc()}
     finally:
         _clock(0)
     return {}
-
-
-def _parts(problem: Problem) -> list[Any]:
-    if problem.code != "legacy":
-        return [problem.field, problem.shown, True, problem.allowed]
-    return [problem.field, problem.value, isinstance(problem.value, InWords), problem.allowed]
 
 
 def _most_memory() -> int:

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from incrowd.catalog.sentences import sentence
 from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
 from incrowd.encoding.sources import ROW_BYTES, AnswersSource
-from incrowd.errors import AnswersError
+from incrowd.errors import AnswersError, Place
 
 SEPARATORS = ",;\t|"
 _COMMA = r"^([+-]?\d+),(\d+)$"
@@ -117,11 +118,17 @@ def _check_cells(source: AnswersSource, laid_out: CsvLayout) -> None:
         filled = (row for row in rows if row)
         for number, row in enumerate(islice(filled, laid_out.skipped + 1, None), start=1):
             if len(row) != named:
-                quote = f"put quotation marks around a cell that holds {laid_out.separator!r}"
-                works = quote if len(row) > named else "add the missing cells"
-                wrong = f"its number of cells is {len(row)}, but the header has {named}; {works}"
-                shown = laid_out.separator.join(row)
-                raise AnswersError.of(f"{source.name}, row {number:,}", shown, wrong) from None
+                advice = sentence("encoding.add-cells")
+                if len(row) > named:
+                    advice = sentence("encoding.quote-cell", separator=laid_out.separator)
+                raise AnswersError.of(
+                    (source.name, Place("row", number)),
+                    "encoding.number-of-cells",
+                    value=laid_out.separator.join(row),
+                    cells=len(row),
+                    columns=named,
+                    advice=advice,
+                ) from None
 
 
 def _lines(text: io.TextIOWrapper) -> Iterator[str]:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from incrowd.catalog.sentences import likely
 from incrowd.encoding.formats.reader import Content, Reader, Request, pieces_of
 from incrowd.encoding.sources import AnswersSource
 from incrowd.encoding.spelling import as_text
-from incrowd.errors import AnswersError, UsageError, likely, needing
+from incrowd.errors import AnswersError, UsageError, needing
 
 SheetRows = Iterator[tuple[Any, ...]]
 
@@ -39,8 +40,14 @@ def _rows(source: AnswersSource, sheets: dict[str, Any]) -> SheetRows:
     elif source.sheet in sheets:
         chosen = sheets[source.sheet]
     else:
-        listed = f"{likely(source.sheet, sheets)}use one of {', '.join(sheets)}"
-        raise UsageError.of("sheet", source.sheet, f"{source.name} has no such sheet; {listed}")
+        raise UsageError.of(
+            "sheet",
+            "encoding.no-such-sheet",
+            value=source.sheet,
+            file=source.name,
+            hint=likely(source.sheet, sheets),
+            sheets=[*sheets],
+        )
     if chosen is None:
         return iter(())
     chosen.reset_dimensions()  # those that are stated may be too small

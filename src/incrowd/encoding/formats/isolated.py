@@ -21,13 +21,14 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.ipc
 
-from incrowd import errors
+from incrowd.catalog.sentences import sentence
 from incrowd.encoding.formats.child import READ, main
+from incrowd.encoding.formats.problems import INVALID, error_of
 from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
 from incrowd.encoding.formats.registry import FORMATS
 from incrowd.encoding.limits import MEMORY, SECONDS, limit
-from incrowd.encoding.sources import AnswersSource, refused
-from incrowd.errors import IncrowdError, InWords, Problem, quantity
+from incrowd.encoding.sources import AnswersSource
+from incrowd.errors import AnswersError, IncrowdError
 
 # It imports from where this process does, and not from the current folder.
 _START = (
@@ -140,30 +141,41 @@ class _Child:
             _log.debug("%s: %s", self.source.name, state["trace"])
             return self._large() if state["full"] else self._damaged()
         if "error" in state:
-            kind: type[IncrowdError] = getattr(errors, state["error"])
-            return kind(*(_problem(*parts) for parts in state["problems"]))
+            try:
+                return error_of(state)
+            except INVALID:
+                return self._damaged()
         return None
 
     def _damaged(self) -> IncrowdError:
-        spoken = FORMATS[self.source.kind].spoken
-        allowed = f"the {spoken} file is damaged or incomplete; save it again"
-        return refused(self.source.name, allowed)
+        return AnswersError.of(
+            "answers",
+            "encoding.damaged",
+            value=self.source.name,
+            format=FORMATS[self.source.kind].spoken,
+        )
 
     def _large(self) -> IncrowdError:
-        needed = f"reading it takes more than {self.mib:,} MiB of memory"
-        allowed = f"{needed}; save it as CSV, or set the variable {MEMORY} to more"
-        return refused(self.source.name, allowed)
+        return AnswersError.of(
+            "answers",
+            "encoding.too-much-memory",
+            value=self.source.name,
+            memory=self.mib,
+            variable=MEMORY,
+        )
 
     def _ended(self, code: int) -> IncrowdError:
         """Return the error for a process that ended without a word."""
         if code == -getattr(signal, "SIGALRM", 0):
-            needed = f"reading it takes more than {quantity(self.seconds, 'seconds')}"
-            allowed = f"{needed}; save it as CSV, or set the variable {SECONDS} to more"
-        else:
-            how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-            ended = f"the process that reads it ended unexpectedly ({how})"
-            allowed = f"{ended}, so it is damaged or too large; save it again, or as CSV"
-        return refused(self.source.name, allowed)
+            return AnswersError.of(
+                "answers",
+                "encoding.too-slow",
+                value=self.source.name,
+                seconds=self.seconds,
+                variable=SECONDS,
+            )
+        how = signal.Signals(-code).name if code < 0 else sentence("encoding.exit", code=code)
+        return AnswersError.of("answers", "encoding.ended", value=self.source.name, how=how)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -173,10 +185,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             with suppress(BrokenPipeError):  # of what was not written yet
                 pipe.close()
     process.wait()
-
-
-def _problem(field: str, value: object, in_words: bool, allowed: str) -> Problem:
-    return Problem(field, InWords(value) if in_words else value, allowed)
 
 
 def _valid(stream: pa.RecordBatchStreamReader) -> Pieces:

@@ -8,37 +8,39 @@ from typing import Any
 
 import pyarrow as pa
 
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.encoding.cells import text_column
 from incrowd.encoding.formats.reader import Reader
-from incrowd.encoding.sources import AnswersSource, refused
+from incrowd.encoding.sources import AnswersSource
+from incrowd.errors import AnswersError
 
 
 def _lines(source: AnswersSource, text: str) -> Iterator[Mapping[str, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            place = f"line {number}"
+            place = sentence("encoding.line", number=number)
             yield _checked(source, _parsed(source, line, place), place)
 
 
 def _listed(source: AnswersSource, text: str) -> Iterator[Mapping[str, Any]]:
-    whole = _parsed(source, text, "the list")
+    whole = _parsed(source, text, sentence("encoding.list"))
     for number, row in enumerate(whole, 1):
-        yield _checked(source, row, f"entry {number}")
+        yield _checked(source, row, sentence("encoding.entry", number=number))
 
 
-def _parsed(source: AnswersSource, text: str, place: str) -> Any:
+def _parsed(source: AnswersSource, text: str, place: Sentence) -> Any:
     try:
         return json.loads(text, parse_int=str, parse_float=str)
     except (ValueError, RecursionError):
-        allowed = f"{place} is not JSON; should be an object with a key for each question"
-        raise refused(source.name, allowed) from None
+        raise AnswersError.of(
+            "answers", "encoding.not-json", value=source.name, place=place
+        ) from None
 
 
-def _checked(source: AnswersSource, row: object, place: str) -> Mapping[str, Any]:
+def _checked(source: AnswersSource, row: object, place: Sentence) -> Mapping[str, Any]:
     if isinstance(row, Mapping):
         return row
-    allowed = f"{place} is not an object; should be one with a key for each question"
-    raise refused(source.name, allowed)
+    raise AnswersError.of("answers", "encoding.not-an-object", value=source.name, place=place)
 
 
 class _JsonLines(Reader):

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
-from incrowd.encoding.sources import AnswersSource, refused
+from incrowd.encoding.sources import AnswersSource
+from incrowd.errors import AnswersError
 
 CELL_BYTES = 8  # per cell, in addition to its content
 
@@ -42,8 +43,7 @@ def _most_rows(
         default=1.0,
     )
     if each > request.piece_bytes:
-        shown = f"it has rows of {each / 1e6:,.0f} MB; should be a file with a row for each person"
-        raise refused(name, shown)
+        raise AnswersError.of("answers", "encoding.wide-rows", value=name, megabytes=each / 1e6)
     return min(request.rows, int(request.piece_bytes // each))
 
 

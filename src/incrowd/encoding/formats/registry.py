@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from incrowd.catalog.sentences import Sentence, sentence
+
 
 class FileFormat(NamedTuple):
     """One file format.
@@ -52,7 +54,7 @@ FORMATS: dict[str, FileFormat] = {
 }
 
 
-def name_one() -> str:
+def name_one() -> Sentence:
     """Return the advice for a file that cannot be read: the formats that can."""
     *others, last = (each.spoken for each in FORMATS.values())
-    return f"name a {', '.join(others)} or {last} file"
+    return sentence("encoding.name-one", formats=others, last=last)
