@@ -1,4 +1,4 @@
-"""The public names once more, for type checkers; a test holds them equal to `__init__.py`."""
+"""The public names for type checkers; `python -m tests.oracles.public_names` writes it."""
 
 __version__: str
 

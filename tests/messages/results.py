@@ -8,6 +8,7 @@ from starlette.datastructures import QueryParams, UploadFile
 
 from incrowd.errors import TableError
 from incrowd.estimation.regression.results import Regression
+from incrowd.methods import METHODS, Method, MethodOption
 from incrowd.studio import results
 from incrowd.studio.calculations import Cache, CalculationOrder, computed
 from incrowd.studio.calls import Call, CallChoice, choice_of
@@ -120,7 +121,16 @@ def uploaded(handler, name="", content=b"", size=None):
     return uploading
 
 
+def no_figure(_):
+    """An option of a declared method."""
+    option = MethodOption("at", "figure", "Share.", {"en": "Share", "de": "Anteil"})
+    method = Method("odds", "estimation.odds", {"en": "Odds", "de": "Chancen"}, options=(option,))
+    with mock.patch.dict(METHODS, odds=method):
+        return CallChoice(view="odds", typed=(("at", ("half",)),)).call
+
+
 CASES = {
+    "a figure that is no number": no_figure,
     "an unknown view": lambda _: choice_of(QueryParams("view=pie")),
     "a formula without predictors": lambda _: CallChoice(view="regress", formula="smokes").call,
     "reports that are none": unusable,

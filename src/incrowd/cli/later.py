@@ -13,6 +13,13 @@ from typer.core import TyperCommand, TyperGroup
 
 from incrowd.catalog.sentences import likely
 from incrowd.errors import UsageError, needing
+from incrowd.methods import METHODS
+
+
+def method_commands() -> dict[str, tuple[str, str]]:
+    """Return the commands that are made from declarations of methods."""
+    return {name: (f"method:{name}", each.line) for name, each in METHODS.items() if each.line}
+
 
 # Command -> its function, and its line in the list of commands.
 COMMANDS = {
@@ -22,10 +29,7 @@ COMMANDS = {
     "randomize": ("randomizing:randomize", "Randomize and shuffle answers."),
     "estimate": ("estimating:estimate", "Estimate tables from reports, without bias."),
     "compare": ("estimating:compare", "Compare groups, with standard errors."),
-    "correlate": (
-        "regressing:correlate",
-        "Correlate all pairs of questions, with standard errors.",
-    ),
+    **method_commands(),
     "regress": ("regressing:regress", "Fit a logistic or linear regression."),
     "postprocess": (
         "estimating:postprocess",

@@ -1,4 +1,4 @@
-"""The commands `regress` and `correlate`."""
+"""The command `regress`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from incrowd.cli.options import (
     NoiseOnly,
     Outputs,
     PlanArgument,
-    ReportsFiles,
     beside,
     certified,
     check_outputs,
@@ -243,62 +242,3 @@ def _numbers(option: str, text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise UsageError.of(option, "cli.not-numbers", value=text) from None
-
-
-Among = Annotated[
-    str | None,
-    typer.Option(
-        help="Questions, such as a,b,c; by default all yes/no and number questions.",
-        autocompletion=questions_joined(TABLE_SEPARATOR),
-    ),
-]
-QuestionScores = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Values of the answers, as QUESTION=1,2,5; repeatable.",
-        autocompletion=question_is,
-    ),
-]
-
-
-def correlate(
-    plan: PlanArgument,
-    reports: ReportsFiles,
-    among: Among = None,
-    scores: QuestionScores = None,
-    merge: MergeAnswers = None,
-    noise_only: NoiseOnly = False,
-    accept_smaller_crowd: AcceptSmaller = False,
-    output: Outputs = None,
-    json: AsJson = False,
-) -> None:
-    """Correlate all pairs of questions, with standard errors. For two yes/no questions this is phi.
-
-    \b
-    Example:
-      incrowd correlate plan.json reports.parquet
-      incrowd correlate plan.json reports.parquet --among smoker,visits,health --scores health=1,2,3
-
-    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx or .R.
-    """
-    from incrowd.cli import show
-    from incrowd.collection.collector.receipt import receipts_of, releases_in
-
-    check_outputs(outputs := output or [], plan, *reports)
-    check_reports(*reports)
-    checked_plan = certified(plan, merge)
-    received, parts = receipts_of(checked_plan, reports), all_parts(reports)
-    with working("correlating"), naming(*reports):
-        matrix = incrowd.correlate(
-            checked_plan,
-            parts,
-            [id.strip() for id in among.split(TABLE_SEPARATOR)] if among else None,
-            scores=numbers_of_questions(checked_plan, "--scores", scores or []),
-            noise_only=noise_only,
-            accept_smaller_crowd=accept_smaller_crowd,
-            received=received,
-        )
-    saved(matrix, outputs)
-    with beside(*outputs):
-        show.result(matrix, json)
-    show.receipts(received, releases_in(reports))

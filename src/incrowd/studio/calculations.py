@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from incrowd.collection.collector.receipt import receipts_beside, receipts_of
+from incrowd.collection.collector.receipt import receipts_beside, releases_in
 from incrowd.encoding.margins import load_margins
 from incrowd.errors import UsageError, naming
-from incrowd.estimation.compare import compare
-from incrowd.estimation.correlate import correlate
-from incrowd.estimation.crosstab import crosstab
-from incrowd.estimation.estimate import count, estimate, to_count
-from incrowd.estimation.postprocess import postprocess
+from incrowd.methods import METHODS
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
 from incrowd.reports.consistency import check_possible
@@ -30,21 +26,6 @@ from incrowd.survey.merging import parsed_merges
 from incrowd.verification import check_certificate
 
 MOST = 64  # results that are kept
-
-
-def _regress(*arguments: Any, **options: Any) -> Any:
-    from incrowd.estimation.regression.regress import regress  # it loads scipy
-
-    return regress(*arguments, **options)
-
-
-_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    "compare": compare,
-    "correlate": correlate,
-    "crosstab": crosstab,
-    "postprocess": postprocess,
-    "regress": _regress,
-}
 
 
 @dataclass(frozen=True)
@@ -70,46 +51,25 @@ def computed(progress: Callable[[str], None], order: CalculationOrder) -> Any:
     """
     plan = Plan.load(order.plan)
     _check_certificate(plan.dumps(), order.plan)
-    options = {name: _value(value) for name, value in order.call.options}
-    if order.call.margins and order.margins:
+    method, call = METHODS[order.call.function], order.call
+    options = {name: _value(value) for name, value in call.options}
+    if call.margins and order.margins:
         options["margins"] = load_margins(order.margins)
-    merge = parsed_merges(plan.survey.questions, order.call.merge)
-    if order.call.function == "regress":
-        options |= {"merge": merge} if merge else {}
-    else:
-        plan = with_merged(plan, merge)
+    if merge := parsed_merges(plan.survey.questions, call.merge):
+        options["merge"] = merge
     is_tally = order.reports.suffix == TALLY
-    if is_tally and order.call.function != "estimate":
+    if is_tally and not method.tallies:
         raise UsageError.of("reports", "studio.counts-for-tables", file=order.reports.name)
     progress(order.reports.name)
     with naming(order.reports):
-        if order.call.function == "estimate":
-            return _estimated(plan, order.reports, options)
-        parts = list(load_reports(order.reports))
-        options["received"] = receipts_of(plan, [order.reports])
-        if order.call.function == "postprocess" and "tables" not in options:
-            options["tables"] = [list(ids) for ids in plan.survey.wanted]
-        arguments: Sequence[Any] = order.call.questions
-        if order.call.function == "correlate":
-            arguments = [list(order.call.questions)] if order.call.questions else []
-        return _FUNCTIONS[order.call.function](plan, parts, *arguments, **options)
-
-
-def _estimated(plan: Plan, path: Path, options: Mapping[str, Any]) -> Any:
-    """Return estimates of reports or of a tally, in the steps of the command."""
-    adjusted = {
-        name: options[name] for name in ("margins", "of_those_who_answered") if name in options
-    }
-    if path.suffix == TALLY:
-        counts = load_tally(path)
-        check_possible(plan, counts)
-    else:
-        wanted = to_count(plan, options.get("tables"), **adjusted)
-        pairs = bool(adjusted or options.get("covariance"))
-        kind: Any = "pairs" if pairs else "singles"
-        counts = count(plan, load_reports(path), tables=wanted, kind=kind)
-    received = receipts_beside([path], plan, counts.releases)
-    return estimate(plan, counts, received=received, **options)
+        reports: Any
+        if is_tally:
+            check_possible(with_merged(plan, merge), reports := load_tally(order.reports))
+            releases = reports.releases
+        else:
+            reports, releases = load_reports(order.reports), releases_in([order.reports])
+        options["received"] = receipts_beside([order.reports], plan, releases)
+        return method.load()(plan, reports, *call.questions, **options)
 
 
 def _value(value: Any) -> Any:

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, NamedTuple
 
 from starlette.datastructures import QueryParams
 
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.methods import METHODS, Method, MethodOption
 from incrowd.reports.tally_files import ENDING as TALLY
 
-ViewName = Literal["tables", "crosstab", "compare", "correlate", "regress", "proportions"]
-VIEWS: tuple[ViewName, ...] = get_args(ViewName)
 FLAGS = ("of_those_who_answered", "of_all_people", "noise_only", "accept_smaller_crowd")
-WHOSE: Mapping[str, tuple[str, bool]] = {  # by view: a flag, and the value it gives
-    "tables": ("of_those_who_answered", True),
-    "crosstab": ("of_all_people", False),
-    "compare": ("of_all_people", False),
-}
-_COMMANDS = {"crosstab": "compare", "postprocess": "postprocess"}
+OPTION = "option."  # before the names of the options of a method's declaration, in the address
 _TALLY = "from incrowd.reports.tally_files import load_tally"
 _RECEIPTS = "from incrowd.collection.collector.receipt import receipts_of"
-_MERGES = (
-    "from incrowd.plans.plan import with_merged",
-    "from incrowd.survey.merging import parsed_merges",
-)
-_CROSSTAB = "from incrowd.estimation.crosstab import crosstab"
+_MERGES = "from incrowd.survey.merging import parsed_merges"
+
+
+def views() -> dict[str, Method]:
+    """Return the methods by the views that show them."""
+    return {method.address: method for method in METHODS.values()}
 
 
 @dataclass(frozen=True)
@@ -45,23 +40,18 @@ class Call:
     margins: str = ""
     merge: tuple[str, ...] = ()
 
-    def with_option(self, name: str, value: Any) -> Call:
-        """Return the same call with one more option."""
-        return replace(self, options=(*self.options, (name, value)))
+    @property
+    def method(self) -> Method:
+        """Return the declaration of the method."""
+        return METHODS[self.function]
 
     def command(self, plan: str, reports: str, output: str) -> str:
         """Return the line that makes the same file."""
-        words = ["incrowd", _COMMANDS.get(self.function, self.function), plan, reports]
-        if self.function == "crosstab":
-            words += [*self.questions, "--crosstab"]
-        elif self.function == "compare":
-            words += self.questions
-        elif self.function == "correlate" and self.questions:
-            words += ["--among", ",".join(self.questions)]
-        elif self.function == "regress":
-            words += ["--outcome", *self.questions]
+        name, *more = self.method.command or (self.function,)
+        words = ["incrowd", name, plan, reports, *self.method.words(self.questions), *more]
+        flags = {each.name: each.flag for each in self.method.options}
         for name, value in self.options:
-            words += _option(name, value)
+            words += _option(name, value, flags)
         if self.margins:
             words += ["--margins", self.margins]
         for text in self.merge:
@@ -73,46 +63,30 @@ class Call:
 
         release: whether the reports came over a network, with receipts.
         """
-        crossed = self.function == "crosstab"
-        arguments = ["plan", "reports"]
-        if self.function == "correlate":
-            arguments += [repr(list(self.questions))] * bool(self.questions)
-        else:
-            arguments += map(repr, self.questions)
+        arguments = ["plan", "reports", *map(repr, self.questions)]
         arguments += [f"{name}={_literal(value)}" for name, value in self.options]
-        if self.function == "postprocess" and "tables" not in dict(self.options):
-            arguments.append("tables=plan.survey.wanted")
         if self.margins:
             arguments.append(f"margins=incrowd.load_margins({self.margins!r})")
         if self.merge:
-            arguments += ["merge=merge"] * (self.function == "regress")
+            arguments.append(f"merge=parsed_merges(plan.survey.questions, {list(self.merge)!r})")
         if release:
             arguments.append(f"received=receipts_of(plan, [{reports!r}])")
         load = "load_tally" if reports.endswith(TALLY) else "incrowd.load_reports"
-        name = self.function if crossed else f"incrowd.{self.function}"
+        public, function = self.method.public, self.function
         lines = [
             "import incrowd",
-            *([_CROSSTAB] if crossed else []),
+            *([] if public else [f"from incrowd.{self.method.module} import {function}"]),
             *([_TALLY] if load == "load_tally" else []),
             *([_RECEIPTS] if release else []),
-            *(_MERGES if self.merge else []),
+            *([_MERGES] if self.merge else []),
             "",
             f"plan = incrowd.Plan.load({plan!r})",
-            *self._merging(),
             f"reports = {load}({reports!r})",
-            f"result = {name}({', '.join(arguments)})",
+            f"result = {'incrowd.' * public}{function}({', '.join(arguments)})",
         ]
         if self.function == "estimate":
             lines.append(f"incrowd.save_estimates(result, {output!r})")
         return "\n".join(lines)
-
-    def _merging(self) -> Iterator[str]:
-        """Yield lines of Python that merge answers: in the model of a regression,
-        or in the plan."""
-        if self.merge:
-            yield f"merge = parsed_merges(plan.survey.questions, {list(self.merge)!r})"
-            if self.function != "regress":
-                yield "plan = with_merged(plan, merge)"
 
     def toml(self) -> str:
         """Return lines of a survey file that ask for what this call needs."""
@@ -126,17 +100,22 @@ class Call:
                 if name in options
             ]
             return "\n".join(lines)
-        tables = options.get("tables") or ([self.questions] if self.questions else [])
+        ids = [*self.questions]
+        for each in self.method.options:
+            if each.name in options and each.kind in ("question", "questions"):
+                value = options[each.name]
+                ids += [value] if each.kind == "question" else value
+        tables = options.get("tables") or ([ids] if ids else [])
         return "\n\n".join(f"[[table]]\nquestions = {_list(each)}" for each in tables)
 
 
-def _option(name: str, value: Any) -> list[str]:
-    """Return an option of the library as one of the command."""
+def _option(name: str, value: Any, flags: Mapping[str, str]) -> list[str]:
+    """Return an option of the library as one of the command. flags: options with other names."""
     if name == "tables":
         return [word for ids in value for word in ("--table", ",".join(ids))]
     if name == "reference" and not isinstance(value, str):
         return [word for pair in value for word in ("--reference", "=".join(pair))]
-    option = f"--{name.replace('_', '-')}"
+    option = flags.get(name, f"--{name.replace('_', '-')}")
     if value is True:
         return [option]
     if value is False:
@@ -162,10 +141,10 @@ class CallChoice:
     table, as typed. questions: the two of a crosstab or a comparison, or those to correlate.
     outcome, on, formula, family, penalty: of a regression; a formula, if typed, counts alone.
     method: of proportions. merge: answers to merge, one line for each group. flags: those that are
-    set.
+    set. typed: the values of the options of a method that has no form of its own, by name.
     """
 
-    view: ViewName = "tables"
+    view: str = "tables"
     source: str = ""
     tables: tuple[str, ...] = ()
     others: str = ""
@@ -182,6 +161,12 @@ class CallChoice:
     margins: str = ""
     merge: str = ""
     flags: tuple[str, ...] = ()
+    typed: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def chosen(self) -> Method:
+        """Return the chosen method."""
+        return views()[self.view]
 
     @property
     def wanted(self) -> tuple[tuple[str, ...], ...]:
@@ -201,40 +186,16 @@ class CallChoice:
 
         Raises UsageError for choices that do not go together.
         """
-        call = self._call
-        return call and replace(call, merge=self.merges)
-
-    @property
-    def _call(self) -> Call | None:
-        plain = [(flag, True) for flag in self.flags if not flag.startswith("of_")]
-        flag, value = WHOSE.get(self.view, ("", True))
-        whose = [("of_those_who_answered", value)] if flag in self.flags else []
-        tables = [("tables", self.wanted)] if self.wanted else []
-        if self.view == "tables":
-            return Call("estimate", (), (*tables, *whose, *plain), self.margins)
-        if self.view == "proportions":
-            accepted = [each for each in plain if each[0] == "accept_smaller_crowd"]
-            method = ("method", self.method or "likelihood")
-            return Call("postprocess", (), (*tables, method, *accepted))
-        if self.view == "correlate":
-            return Call("correlate", self.among, tuple(plain))
-        if self.view == "regress":
-            return self._regression(plain)
-        if not (self.first and self.second):
+        method = self.chosen
+        arguments = _FORMS.get(self.view, _declared)(self)
+        if arguments is None:
             return None
-        if self.view == "crosstab":
-            return Call("crosstab", (self.first, self.second), (*whose, *plain), self.margins)
-        reference = [("reference", self.reference)] if self.reference else []
-        compared = (*reference, *whose, *plain)
-        return Call("compare", (self.first, self.second), compared, self.margins)
-
-    def _regression(self, options: list[tuple[str, Any]]) -> Call | None:
-        outcome, on = self.model
-        if not (outcome and on):
-            return None
-        chosen = {"on": on, "family": self.family, "penalty": self.penalty}
-        named = [(name, value) for name, value in chosen.items() if value]
-        return Call("regress", (outcome,), (*named, *options), self.margins)
+        shared = ["noise_only"] * method.errors + ["accept_smaller_crowd"]
+        flags = [(flag, True) for flag in self.flags if flag in shared]
+        whose = [("of_those_who_answered", not method.answered)] * (method.whose in self.flags)
+        options = (*arguments.options, *whose, *flags)
+        margins = self.margins if method.weighted else ""
+        return Call(method.name, arguments.questions, options, margins, self.merges)
 
     @property
     def model(self) -> tuple[str, tuple[str, ...]]:
@@ -266,6 +227,79 @@ class CallChoice:
         return urlencode(list(_pairs(replace(self, **changes))), doseq=True)
 
 
+class _Arguments(NamedTuple):
+    """The arguments of a method that are its own. questions: those that are not named."""
+
+    questions: tuple[str, ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+def _of_tables(choice: CallChoice) -> _Arguments:
+    return _Arguments((), (("tables", choice.wanted),) if choice.wanted else ())
+
+
+def _of_proportions(choice: CallChoice) -> _Arguments:
+    method = ("method", choice.method or "likelihood")
+    return _Arguments((), (*_of_tables(choice).options, method))
+
+
+def _of_pair(choice: CallChoice) -> _Arguments | None:
+    if not (choice.first and choice.second):
+        return None
+    reference = choice.reference if choice.view == "compare" else ""
+    options = (("reference", reference),) if reference else ()
+    return _Arguments((choice.first, choice.second), options)
+
+
+def _of_correlations(choice: CallChoice) -> _Arguments:
+    return _Arguments((), (("questions", choice.among),) if choice.among else ())
+
+
+def _of_regression(choice: CallChoice) -> _Arguments | None:
+    outcome, on = choice.model
+    if not (outcome and on):
+        return None
+    options = {"on": on, "family": choice.family, "penalty": choice.penalty}
+    return _Arguments((outcome,), tuple((name, each) for name, each in options.items() if each))
+
+
+def _declared(choice: CallChoice) -> _Arguments | None:
+    """Return the arguments of a method with the form of its declaration."""
+    typed, options = dict(choice.typed), []
+    for option in choice.chosen.options:
+        values = typed.get(option.name, ())
+        if option.required and not values:
+            return None
+        if values:
+            options.append((option.name, _value(option, values)))
+    return _Arguments((), tuple(options))
+
+
+def _value(option: MethodOption, values: tuple[str, ...]) -> Any:
+    """Return the argument of the function. Raises UsageError for a text that is not a number."""
+    if option.kind == "questions":
+        return values
+    if option.kind == "flag":
+        return True
+    if option.kind != "figure":
+        return values[0]
+    try:
+        return float(values[0])
+    except ValueError:
+        raise UsageError.of(option.name, "shared.not-a-number", value=values[0]) from None
+
+
+# The methods with a form of their own in the studio, by view.
+_FORMS: Mapping[str, Callable[[CallChoice], _Arguments | None]] = {
+    "tables": _of_tables,
+    "proportions": _of_proportions,
+    "crosstab": _of_pair,
+    "compare": _of_pair,
+    "correlate": _of_correlations,
+    "regress": _of_regression,
+}
+
+
 _TEXTS = (
     *("source", "others", "first", "second", "reference", "outcome", "formula", "family"),
     *("penalty", "method", "margins", "merge"),
@@ -278,14 +312,18 @@ def _pairs(choice: CallChoice) -> Iterator[tuple[str, Any]]:
     yield from ((name, value) for name in _TEXTS if (value := getattr(choice, name)))
     yield from ((name, list(value)) for name in _LISTS if (value := getattr(choice, name)))
     yield from ((flag, "1") for flag in choice.flags)
+    yield from ((f"{OPTION}{name}", list(values)) for name, values in choice.typed)
 
 
 def choice_of(query: QueryParams) -> CallChoice:
     """Return the choice in the query of an address. Raises UsageError for an unknown view."""
     view = query.get("view") or "tables"
-    if view not in VIEWS:
-        raise UsageError.of("view", "shared.use-one-of", value=view, choices=VIEWS)
+    if view not in views():
+        raise UsageError.of("view", "shared.use-one-of", value=view, choices=[*views()])
     texts: Mapping[str, str] = {name: query.get(name, "") for name in _TEXTS}
     lists = {name: tuple(filter(None, query.getlist(name))) for name in _LISTS}
     flags = tuple(flag for flag in FLAGS if query.get(flag))
-    return CallChoice(view=view, flags=flags, **texts, **lists)  # type: ignore[arg-type]
+    names = [each.name for each in views()[view].options]
+    typed = ((name, tuple(filter(None, query.getlist(f"{OPTION}{name}")))) for name in names)
+    given = tuple(pair for pair in typed if pair[1])
+    return CallChoice(view=view, flags=flags, typed=given, **texts, **lists)  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -22,6 +23,7 @@ from incrowd.catalog.sentences import Sentence
 from incrowd.encoding.margins import load_margins
 from incrowd.errors import IncrowdError, TableError, UsageError
 from incrowd.estimation.readings import check_tables
+from incrowd.methods import MethodOption
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
 from incrowd.presentation import layouts, sentences
@@ -31,9 +33,8 @@ from incrowd.presentation.write import content
 from incrowd.reports.folder import ENDING
 from incrowd.reports.tally_files import ENDING as TALLY
 from incrowd.studio.calculations import Cache, CalculationOrder, computed
-from incrowd.studio.calls import Call, CallChoice, choice_of
+from incrowd.studio.calls import OPTION, Call, CallChoice, choice_of, views
 from incrowd.studio.exports import FORMATS, attachment, formats_of
-from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.names import renamed, within
 from incrowd.studio.pages import Studio, chosen_file, language_of, lines, render, route
 from incrowd.studio.projects import Project
@@ -60,16 +61,7 @@ from incrowd.views import Result
 LARGE = 8 << 20  # bytes of reports that are counted in a process, so that it can be stopped
 MOST_UPLOADED = 64 << 20  # bytes
 MOST_PAIRS = 15  # questions whose pairs are all listed
-_VIEWS: tuple[tuple[str, Phrase], ...] = (
-    ("tables", phrase("Tables")),
-    ("crosstab", phrase("Crosstab")),
-    ("compare", phrase("Compare groups")),
-    ("correlate", phrase("Correlations")),
-    ("regress", phrase("Regression")),
-    ("proportions", phrase("Adjusted shares")),
-)
 _ONLY_COMMAND = ("reference", "scores", "predictor_scores", "merge")  # of a regression
-_WEIGHTED = ("tables", "crosstab", "compare", "regress")  # views that margins can weight
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
@@ -118,8 +110,8 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
     parts: dict[str, Any] = {
         "project": project,
         "choice": choice,
-        "views": _VIEWS,
-        "weighted": _WEIGHTED,
+        "views": {view: method.label for view, method in views().items()},
+        "method": choice.chosen,
         "sources": every,
         "chosen": chosen,
         "margins_files": margins_files(project),
@@ -282,10 +274,24 @@ class Option(NamedTuple):
     reason: Sentence | str = ""
 
 
+class Field(NamedTuple):
+    """An input of the form of a declared method. name: in the address. values: those chosen."""
+
+    option: MethodOption
+    name: str
+    choices: tuple[Option, ...]
+    values: tuple[str, ...]
+
+    @property
+    def value(self) -> str:
+        """The one that is chosen, or ""."""
+        return self.values[0] if self.values else ""
+
+
 class Options(NamedTuple):
     """What the plan allows. wanted: the tables that the survey requests; pairs: other tables.
     regressions: those that the survey requests, each as the query that shows it; the reason is what
-    of it the page cannot show."""
+    of it the page cannot show. fields: of a method without a form of its own."""
 
     wanted: tuple[Option, ...] = ()
     pairs: tuple[Option, ...] = ()
@@ -296,6 +302,7 @@ class Options(NamedTuple):
     outcomes: tuple[Option, ...] = ()
     predictors: tuple[Option, ...] = ()
     regressions: tuple[Option, ...] = ()
+    fields: tuple[Field, ...] = ()
 
 
 def _options(plan: Plan, choice: CallChoice) -> Options:
@@ -328,11 +335,21 @@ def _options(plan: Plan, choice: CallChoice) -> Options:
         return Options(
             questions=tuple(each for each in numbers if _partners(plan, each.value, numbers))
         )
+    if choice.view != "regress":
+        return Options(fields=tuple(_fields(plan, choice, named)))
     return Options(
         outcomes=tuple(_outcomes(plan, questions, named)),
         predictors=tuple(_predictors(plan, choice, named)),
         regressions=tuple(_requested(plan, choice, each) for each in survey.regressions),
     )
+
+
+def _fields(plan: Plan, choice: CallChoice, named: Sequence[Option]) -> Iterator[Field]:
+    """Yield the inputs for the options of a declared method."""
+    typed = dict(choice.typed)
+    for option in choice.chosen.options:
+        choices = tuple(Option(each, each) for each in option.choices) or tuple(named)
+        yield Field(option, f"{OPTION}{option.name}", choices, typed.get(option.name, ()))
 
 
 def _requested(plan: Plan, choice: CallChoice, formula: Formula) -> Option:
@@ -427,7 +444,7 @@ def _download(cache: Cache, studio: Studio, request: Request) -> Response:
     ending = request.query_params.get("format", "")
     if ending not in FORMATS:
         raise UsageError.of("format", "shared.use-one-of", value=ending, choices=[*FORMATS])
-    project, choice, outcome = _called(cache, studio, request, covariance=ending == "R")
+    project, choice, outcome = _called(cache, studio, request, for_script=ending == "R")
     if ending not in formats_of(outcome.result):
         raise UsageError.of("format", "studio.no-figures", format=ending)
     body = content(outcome.result, f".{ending.lower()}")
@@ -456,7 +473,7 @@ def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
 
 
 def _called(
-    cache: Cache, studio: Studio, request: Request, covariance: bool = False
+    cache: Cache, studio: Studio, request: Request, for_script: bool = False
 ) -> tuple[Project, CallChoice, ShownResult]:
     """Return the result that an address names. Raises UsageError if something has to be chosen
     first."""
@@ -465,8 +482,8 @@ def _called(
     if chosen is None or call is None:
         raise UsageError.of("choice", "studio.no-choice")
     desk = _desk(project, chosen, choice)
-    if covariance and call.function == "estimate":
-        call = call.with_option("covariance", True)
+    if for_script:
+        call = replace(call, options=(*call.options, *call.method.for_script))
     order = _order(project, desk, call)
     work, result = _result(cache, studio, project, order)
     if work:
