@@ -14,6 +14,7 @@ import pytest
 import incrowd
 import reproduction
 from incrowd.survey.questions import TYPES
+from tests.oracles import public_names
 from tests.oracles.source import tree_of
 
 SOURCE = Path(incrowd.__file__).parent
@@ -132,13 +133,19 @@ def test_no_cycles_between_modules():
 def test_public_names_are_sorted_loadable_and_documented():
     assert list(incrowd.__all__) == sorted(incrowd.__all__)
     assert set(incrowd.__all__) == set(incrowd._HOMES)
-    stub = ast.parse((SOURCE / "__init__.pyi").read_text())
-    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    typed = {a.asname: n.module for n in imports for a in n.names if a.name == a.asname}
-    assert typed == incrowd._HOMES
     for name in incrowd.__all__:
         assert getattr(incrowd, name).__doc__, name
         assert getattr(incrowd, name).__module__.split(".")[0] == "incrowd", name
+
+
+def test_the_stub_and_the_page_of_python_have_the_public_names():
+    """If not, `python -m tests.oracles.public_names` writes them."""
+    assert public_names.STUB.read_text() == public_names.stub()
+    text = public_names.PAGE.read_text()
+    assert text == public_names.page(text)
+    fewer = text.replace("::: incrowd.correlate\n\n", "")
+    assert fewer != text == public_names.page(fewer)
+    assert incrowd._HOMES["correlate"] == "incrowd.estimation.correlate"
 
 
 def test_packages_and_public_names_do_not_hide_each_other():
