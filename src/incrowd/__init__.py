@@ -100,5 +100,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names; what is imported here is no part of them."""
+    """Return the public names, without what is imported here."""
     return sorted({*(name for name in globals() if name.startswith("__")), *__all__})

@@ -142,7 +142,7 @@ class Problem:
 
 
 class Unfit(ValueError):
-    """What is validated is not allowed. reason: what would work, a part of a sentence."""
+    """The error for a value that is not allowed. reason: what would work, a part of a sentence."""
 
     def __init__(self, code: str, **arguments: Any) -> None:
         self.reason = Sentence(code, arguments)

@@ -192,10 +192,10 @@ def destroy(path: Path) -> None:
 def replaced(path: str | Path, *, mode: int | None = None) -> Iterator[Path]:
     """Yield a temporary path whose content becomes that of `path` if the block succeeds.
 
-    mode: of the file; by default that of the file it replaces, or what the umask leaves. If `path`
-    is a link, its target is replaced. A pipe, a terminal, /dev/null and names of open files such as
-    /dev/stdout are written to instead, after the block. Raises UsageError for anything else, if the
-    folder does not exist, or if the file cannot be written.
+    mode: the mode of the file; by default that of the file it replaces, or what the umask leaves.
+    If `path` is a link, its target is replaced. A pipe, a terminal, /dev/null and names of open
+    files such as /dev/stdout are written to instead, after the block. Raises UsageError for
+    anything else, if the folder does not exist, or if the file cannot be written.
     """
     with _writable(path), ExitStack() as stack:
         target = Path(os.path.realpath(path))

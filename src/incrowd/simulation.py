@@ -513,7 +513,8 @@ TrialResult = tuple[TableEstimate, SimultaneousIntervals | None]
 
 
 class Trial:
-    """What all trials share: the plan, the people, and their records if these never change."""
+    """The common part of all trials: the plan, the people,
+    and their records if these never change."""
 
     def __init__(
         self,

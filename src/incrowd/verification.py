@@ -212,7 +212,7 @@ def prove(
 def check_certificate(plan: Plan, name: str) -> None:
     """Raise PlanError if the noise of a plan does not give the guarantee that it states.
 
-    The digest does not show that: anybody can compute one. name: of the plan's file.
+    The digest does not show that: anybody can compute one. name: the name of the plan's file.
     """
     if not verify(plan).plan_holds:
         raise PlanError.of("plan", "shared.too-little-noise", value=name)

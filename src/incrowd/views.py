@@ -48,7 +48,8 @@ def presented(function: str, shown: object) -> Any:
 class Sheet(NamedTuple):
     """A table of figures: proportions, not percentages, and not rounded.
 
-    name: unique in a result. rows: of the length of the headings; None or nan for a missing figure.
+    name: unique in a result. rows: the rows of the length of the headings; None or nan for a
+    missing figure.
     """
 
     name: str

@@ -53,7 +53,7 @@ def redrawn(
     """Return the guarantee given that all reports fit: epsilon - N ln(1 - t), and
     delta (1 - t)^-N + e^epsilon ((1 - t)^-N - 1).
 
-    epsilon, delta: of the reports as they are first drawn. tail: an upper bound t of the
+    epsilon, delta: those of the reports as they are first drawn. tail: an upper bound t of the
     probability that one person's reports do not fit, for any answers. crowd: the number N of people
     that the guarantee relies on; the answers of all others are treated as known, and add no cost.
     named: whether the guarantee is that of reports with names, which show whether they fit; then
@@ -326,7 +326,7 @@ def _check_delta(
 ) -> None:
     """Raise PrecisionError if delta (or eta) is too small to calibrate noise for it.
 
-    cost: of the redraws of earlier rounds.
+    cost: the cost of the redraws of earlier rounds.
     """
     least, sent = max(((by.least_delta(each), each) for each in possible), key=lambda one: one[0])
     if cost:

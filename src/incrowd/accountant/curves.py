@@ -60,7 +60,8 @@ class Bounded(Hashable, Protocol):
         ...
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """Return the bounds; spread: of all losses together. search: estimates are enough."""
+        """Return the bounds; spread: the spread of all losses together. search: estimates are
+        enough."""
         ...
 
     def bit(self, schema: Schema) -> Bit | None:

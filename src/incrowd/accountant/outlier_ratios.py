@@ -40,7 +40,7 @@ def ratios(channel: BitFlip, relation: Relation) -> Ratios:
 
 
 def _bits(channel: BitFlip, bits: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of flipped less unflipped bits,
+    """Return the number of flipped minus unflipped bits,
     and ln of its probabilities under noise q."""
     shown = np.arange(bits + 1)
     log_ways = (

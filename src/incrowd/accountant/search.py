@@ -203,8 +203,9 @@ def first_below(
     """Return the smallest noise at which `height` lies between -close and zero, and the slope
     there.
 
-    Secant steps in the logit of the noise, or bisection if a step leaves the bracket. slope: of the
-    height per logit, approximately. The noise is None if the height is above zero everywhere.
+    Secant steps in the logit of the noise, or bisection if a step leaves the bracket. slope: the
+    slope of the height per logit, approximately. The noise is None if the height is above zero
+    everywhere.
     """
     failing, holding = 0, MOST.numerator + 1
     channel, last = start, None

@@ -66,7 +66,7 @@ ANY_FLIP = BitFlip(1)
 
 
 class PlaceKind(NamedTuple):
-    """Which of x and x' differ from z at a place, and the ratios there."""
+    """A kind of place: which of x and x' differ from z there, and the ratios."""
 
     x: bool
     other: bool
@@ -238,7 +238,7 @@ class SeatBound:
 
 @dataclass(frozen=True, eq=False)
 class Seats:
-    """What a schema determines for every crowd and epsilon.
+    """The quantities that a schema determines for every crowd and epsilon.
 
     common: gamma. classes, ratios: each class of x, x', and z. alone: the ratios of the pairs that
     can be the worst without a crowd.
@@ -257,9 +257,9 @@ def bound(
     """Return a certified bound of delta(epsilon) over all collections of a crowd of honest people.
 
     sharp: as in `least_bound`; if False, a few percent looser and several times as fast. most: use
-    only so many classes, those that reveal the most in a large crowd; 0 means all. With fewer than
-    all it is not a bound, and is only for searching. Raises PrivacyError if the crowd is below 2,
-    epsilon is out of range, or there are too many classes.
+    only that many classes, those that reveal the most in a large crowd; 0 means all. With fewer
+    than all it is not a bound, and is only for searching. Raises PrivacyError if the crowd is below
+    2, epsilon is out of range, or there are too many classes.
     """
     check_crowd(crowd)
     check_epsilon(epsilon)

@@ -106,7 +106,7 @@ def rooms() -> frozenset[str]:
 
 
 def is_code(code: str) -> bool:
-    """Whether there is a text for a code that somebody else wrote."""
+    """Return whether there is a text for a code that somebody else wrote."""
     room, _, name = code.partition(".")
     return room in rooms() and name in texts(room, ENGLISH)
 

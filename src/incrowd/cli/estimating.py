@@ -78,7 +78,7 @@ Covariance = Annotated[bool, typer.Option(help="Add the covariance of all cells 
 
 
 class _Adjustments(NamedTuple):
-    """How tables are adjusted, by the parameters of the library."""
+    """The adjustments of tables, by the parameters of the library."""
 
     margins: Mapping[str, Mapping[str, float]] | None
     of_those_who_answered: bool

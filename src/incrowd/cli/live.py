@@ -46,7 +46,7 @@ POLL = 0.2  # seconds between two checks whether the person has answered
 
 
 class AtBrowser:
-    """Waits for a person who answers in the browser, for Enter, or for so many seconds."""
+    """Waits for a person who answers in the browser, for Enter, or for that many seconds."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self.enter = seconds, Enter()
@@ -85,7 +85,7 @@ class Enter:
         self.closed = False
 
     def pressed(self, seconds: float) -> bool:
-        """Wait at most so many seconds for a line; return whether there was one."""
+        """Wait at most that many seconds for a line; return whether there was one."""
         try:
             if self.closed or not select.select([sys.stdin.fileno()], [], [], seconds)[0]:
                 time.sleep(seconds if self.closed else 0.0)
@@ -120,7 +120,7 @@ def live(
     wait: float | None = None,
     mixers: Literal[1, 2] = 1,
 ) -> None:
-    """Plan for so many people, let them send, estimate, and show what each party saw.
+    """Plan for that many people, let them send, estimate, and show what each party saw.
 
     wait: seconds to wait for one more person, at a browser; None for no such person. mixers: 1 for
     a shuffler, 2 for two mixers and an inviter.

@@ -95,7 +95,7 @@ class Rehearsed:
 class InNode:
     """People of a crowd whose devices run the client in TypeScript.
 
-    program: Node. answers: of each of them, by question, as in a file of answers.
+    program: Node. answers: the answers of each of them, by question, as in a file of answers.
     """
 
     program: str

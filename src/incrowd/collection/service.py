@@ -28,7 +28,7 @@ RequestHandler = Callable[[Request], Awaitable[Response]]
 class CollectionService:
     """A service: its scheduled work, in a thread until the service stops, and its routes.
 
-    steps: of the work, and which of them fail. pause: seconds between two looks for work.
+    steps: the steps of the work, and which of them fail. pause: seconds between two looks for work.
     """
 
     needed: Collection[str] = ()  # steps without which the service is not ready; by default, all

@@ -69,7 +69,7 @@ class Draft:
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """What the user has to decide, one line for each decision."""
+        """The decisions that are left to the user, one line for each."""
         doubts = (f"{each.id}: {text}" for each in self.questions for text in each.undecided)
         left_out = (f"{each.id}: left out: {each.reason}" for each in self.left_out)
         return (*self.notes, *doubts, *left_out)

@@ -129,7 +129,7 @@ def set_cells(
     rows: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the cells that each person is in (`incrowd.survey.crossings`): rows and cell numbers,
-    int64, sorted by row and then by number. blocks: of the cells."""
+    int64, sorted by row and then by number. blocks: the blocks of the cells."""
     several = next((encoded[q.id] for q in questions if q.many), None)
     one_each = {q.id: _place(q, encoded[q.id], rows) for q in questions if not q.many}
     people, numbers = [], []
@@ -455,7 +455,8 @@ PEOPLE_SHOWN = 5
 
 
 class EncodedAnswers(NamedTuple):
-    """The encoded answers of people to every question, by its id. number: of the people."""
+    """The encoded answers of people to every question, by its id. number:
+    the number of the people."""
 
     number: int
     encoded: Mapping[str, Encoded]

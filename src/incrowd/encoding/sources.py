@@ -165,7 +165,7 @@ class AnswersSource:
     """A file, or the bytes read from a pipe: its name, format and compression.
 
     kind: the format. content: the bytes of input that cannot be read twice, such as standard input.
-    sheet: of a workbook. state: of the file on disk, when it was first opened.
+    sheet: the sheet of a workbook. state: the state of the file on disk, when it was first opened.
     """
 
     name: str

@@ -76,9 +76,9 @@ class Quantile:
 class Amounts:
     """The mean, the total, and quantiles of the numbers of those who answered.
 
-    mean, total: of amounts; None for bins, which do not determine them. total_of: the number of
-    people over whom the total is: those who took part or, if it is weighted to margins in numbers
-    of people, all of those. Errors are of noise, rounding and sampling.
+    mean, total: those of amounts; None for bins, which do not determine them. total_of: the number
+    of people over whom the total is: those who took part or, if it is weighted to margins in
+    numbers of people, all of those. Errors are of noise, rounding and sampling.
     """
 
     mean: Figure | None
@@ -133,7 +133,7 @@ class Amounts:
 
     @property
     def _influence(self) -> str:
-        """How far one person's false reports can shift the mean and the total."""
+        """The largest shift of the mean and the total by one person's false reports."""
         if self.mean is None or self.total is None:
             return ""
         mean, total = self.mean.influence, self.total.influence
@@ -250,7 +250,8 @@ def evidence_of(
     question: WithEdges, table: TableEstimate, swing: np.ndarray, people: float
 ) -> AmountEvidence:
     """Return the evidence in a one-way table with its margin and errors of noise and sampling, such
-    as a weighted one. swing: of its cells, as in `AmountEvidence.swings`. people: as there."""
+    as a weighted one. swing: the swing of its cells, as in `AmountEvidence.swings`. people: as
+    there."""
     order = np.roll(np.arange(table.estimate.size), 1)  # "any answer" first
     noise, covariance = (
         matrix[np.ix_(order, order)] for matrix in (table.error.joint_noise, table.error.joint)

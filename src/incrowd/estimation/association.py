@@ -61,7 +61,7 @@ class Length:
 
     @property
     def standard_error(self) -> float:
-        """That of the length of the estimate, along its direction."""
+        """The standard error of the length of the estimate, along its direction."""
         variance = float(self.vector @ self.covariance @ self.vector)
         return math.sqrt(max(variance, 0.0) / self.square) if self.square else math.nan
 
@@ -337,7 +337,7 @@ class _QuestionShares(NamedTuple):
 
     @property
     def clear(self) -> np.ndarray:
-        """Which shares are at least two standard errors above zero."""
+        """The shares that are at least two standard errors above zero."""
         return np.asarray((self.values > 0) & (self.values >= MARGIN * self.errors))
 
     @property
@@ -347,8 +347,8 @@ class _QuestionShares(NamedTuple):
 
     @property
     def above_noise(self) -> np.ndarray:
-        """Which answers somebody gave, if the errors are of the noise alone; always the two largest
-        shares."""
+        """The answers that somebody gave, if the errors are of the noise alone; always the two
+        largest shares."""
         limit = float(scipy.special.ndtri(1 - FALSE_ALARMS / len(self.values))) * self.errors
         return np.asarray((self.values > limit) | (self.values >= np.sort(self.values)[-2:][0]))
 
@@ -388,7 +388,7 @@ def _interval(
 
 
 def _too_rare(ends: Sequence[_QuestionShares]) -> str:
-    """Return the reason why V may be larger than what is estimated."""
+    """Return the reason why V may exceed its estimate."""
     names = [
         f"{each.question} = {answer} ({value:.2%}, standard error {error:.2%})"
         for each in ends

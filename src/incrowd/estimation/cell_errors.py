@@ -24,10 +24,10 @@ class CellErrors:
 
     noise: the standard errors of the noise alone, with the people fixed. whole: those of noise and
     sampling together. Both have the shape of the table. noise_only: whether `standard`, the
-    intervals and `covariance` are of the noise alone. level: of the intervals. person, report: the
-    share of each cell that one person and one report move; a number if it is the same for all.
-    constant: whether the noise does not depend on the answers, as in cells; intervals are then
-    those of `score_ends`. p_values: of "nobody gave this answer", for a table from cells.
+    intervals and `covariance` are of the noise alone. level: the level of the intervals. person,
+    report: the share of each cell that one person and one report move; a number if it is the same
+    for all. constant: whether the noise does not depend on the answers, as in cells; intervals are
+    then those of `score_ends`. p_values: of "nobody gave this answer", for a table from cells.
 
     covariance: None, or shape (cells, cells), cells in C order; noise_covariance: the same for the
     noise alone. overlaps: whether it is known how many people gave two answers to a question at
@@ -67,7 +67,7 @@ class CellErrors:
 
     @property
     def includes(self) -> str:
-        """What the standard errors include, in words."""
+        """The sources of the standard errors, in words."""
         return NOISE_ONLY if self.noise_only else NOISE_AND_SAMPLING
 
     @property
@@ -159,7 +159,7 @@ class CellErrors:
     def linear(self, jacobian: np.ndarray, shape: tuple[int, ...]) -> CellErrors:
         """Return the errors of functions of the cells, by the delta method.
 
-        jacobian: shape (new cells, old cells). shape: of the new table.
+        jacobian: shape (new cells, old cells). shape: the shape of the new table.
         """
         weights = np.abs(jacobian)
 

@@ -62,7 +62,7 @@ class CellCounts(NamedTuple):
 
 
 class FalseReports(NamedTuple):
-    """What one malicious sender can send.
+    """The reports that one malicious sender can send.
 
     of: how many reports of a message at most. shared: whether all messages share these places, so
     that a report of one leaves no room for one of another.
@@ -83,7 +83,7 @@ class CellsReading(NamedTuple):
 
     @property
     def people(self) -> int:
-        """Of the message that has the fewest."""
+        """The number of people of the message that has the fewest."""
         return min(part.people for part in self.parts)
 
     def combined(self, ids: QuestionIds) -> CombinedTable:

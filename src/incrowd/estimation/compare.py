@@ -320,10 +320,10 @@ def compare(
 class Joint(NamedTuple):
     """A table of two questions with its covariance, and the margin "any answer" of each.
 
-    plan: with merged answers. table: of all people or of those who answered both questions;
-    cells: the same cells as shares of all people. population: the number of all people, as
-    stated by margins or else in the reports. unweighted:
-    `table` without weights, if it is weighted. The other fields are as in `TwoWay`.
+    plan: with merged answers. table: the table of all people or of those who answered both
+    questions; cells: the same cells as shares of all people. population: the number of all people,
+    as stated by margins or else in the reports. unweighted: `table` without weights, if it is
+    weighted. The other fields are as in `TwoWay`.
     """
 
     plan: Plan

@@ -211,10 +211,10 @@ def joint_table(plan: Plan, first: SelectedAnswers, second: SelectedAnswers) -> 
 class ComparedShare(NamedTuple):
     """An estimated share of the people who answered its questions, t = p / a.
 
-    ids: the questions of the table from which it was estimated. selections: of that table, first
-    the answers of the share, then for each set of optional questions "no answer" to all of them;
-    a is 1 minus the shares of the others, with signs. weights: the gradient of t in the shares of
-    the selections. noise: the variance by noise; step: what one report moves.
+    ids: the questions of the table from which it was estimated. selections: the selections of that
+    table, first the answers of the share, then for each set of optional questions "no answer" to
+    all of them; a is 1 minus the shares of the others, with signs. weights: the gradient of t in
+    the shares of the selections. noise: the variance by noise; step: what one report moves.
     """
 
     answers: SelectedAnswers
@@ -228,8 +228,8 @@ class ComparedShare(NamedTuple):
 
     @property
     def law(self) -> ShareLaw:
-        """What one person adds to the estimate, apart from a mean of zero, and how probable it is:
-        of people with the answers, of others who answered, and of those who did not."""
+        """The law of one person's contribution to the estimate, up to its mean: of people with the
+        answers, of others who answered, and of those who did not."""
         share, answered = (min(max(each, 0.0), 1.0) for each in (self.estimate, self.answered))
         chances = np.array([share * answered, (1 - share) * answered, 1 - answered])
         return ShareLaw(np.array([1 - share, -share, 0.0]) / self.answered, chances)
@@ -243,7 +243,7 @@ class ShareLaw(NamedTuple):
 
     @property
     def variance(self) -> float:
-        """Of the number, whose mean is zero."""
+        """The variance of the number, whose mean is zero."""
         return float(self.chances @ self.values**2)
 
 

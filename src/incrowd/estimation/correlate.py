@@ -330,8 +330,8 @@ def no_correlation(questions: tuple[str, str], reason: str) -> Correlation:
 def correlation(table: TableEstimate, first: np.ndarray, second: np.ndarray) -> Correlation:
     """Return the correlation of the numbers of two questions.
 
-    table: of both questions, without margins. first, second: the number of each answer; nan for "no
-    answer", and people who gave it are left out.
+    table: the table of both questions, without margins. first, second: the number of each answer;
+    nan for "no answer", and people who gave it are left out.
 
     The correlation is C / S, C the covariance and S the product of the standard deviations, with
     the interval of `Quotient`, which also covers where S is hardly known.

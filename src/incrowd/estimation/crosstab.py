@@ -40,8 +40,8 @@ class Crosstab(views.Result):
     shape (rows + 1, columns + 1), the last entry of each axis is "any answer". counts,
     count_errors: the estimated number of these people in each cell and margin, in the same shape,
     with standard errors. of_rows, of_columns: the share of each cell among the people of its row,
-    or of its column, row by row. precision: of the answers to the second question within each row,
-    as in `TwoWay`. answered, wording, weighted_to, error_ratio: as in `TwoWay`.
+    or of its column, row by row. precision: the precision of the answers to the second question
+    within each row, as in `TwoWay`. answered, wording, weighted_to, error_ratio: as in `TwoWay`.
     """
 
     questions: tuple[str, str]

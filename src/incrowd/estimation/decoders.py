@@ -22,7 +22,7 @@ DecoderMatrix: TypeAlias = "np.ndarray | scipy.sparse.csr_array"
 
 @dataclass(frozen=True)
 class Decoder:
-    """How one question of a table is decoded from the reports.
+    """The decoder of one question of a table.
 
     mean and square: shape (entries, 1 + bits), an entry for each answer. They are linear functions
     of (1, the report's bits): an unbiased estimate g of "this person gave this answer", and a
@@ -47,7 +47,7 @@ class Decoder:
     one_hot: bool = False
 
     def with_margin(self) -> Decoder:
-        """Return the same with the entry "any answer"."""
+        """Return the same decoder with the entry "any answer"."""
         if self.one_hot:  # its products need no constant
             any_answer = np.append(0.0, np.ones((1, self.mean.shape[1] - 1)))[None]
         else:
@@ -252,8 +252,8 @@ def check_exclusive(question: AnyQuestion) -> None:
 def inverse_matrix(question: AnyQuestion, inverse: np.ndarray) -> np.ndarray:
     """Return the unbiased estimate of the shares as a linear function of the histogram.
 
-    inverse: of the 2 x 2 channel of a bit. Returns shape (answers, 2^bits), a left inverse of
-    `channel_matrix`. Raises TableError above 16 bits.
+    inverse: the inverse of the 2 x 2 channel of a bit. Returns shape (answers, 2^bits), a left
+    inverse of `channel_matrix`. Raises TableError above 16 bits.
     """
     bits = _few_bits(question)
     patterns = np.arange(1 << bits) >> np.arange(bits)[::-1, None] & 1

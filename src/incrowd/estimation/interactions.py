@@ -33,10 +33,11 @@ from incrowd.survey.question import QuestionIds
 class CellSource:
     """Estimated cells of a table, with independent noise of equal variance.
 
-    shares: of the people, an axis for each question. exclusive: for each question, whether every
-    person gives exactly one of its answers. variance: of the noise of one cell. weight: the inverse
-    of the planned variance, which does not depend on the reports. report: how far one report moves
-    a cell. whole: whether it estimates only the effect of all its questions together.
+    shares: the shares of the people, an axis for each question. exclusive: for each question,
+    whether every person gives exactly one of its answers. variance: the variance of the noise of
+    one cell. weight: the inverse of the planned variance, which does not depend on the reports.
+    report: how far one report moves a cell. whole: whether it estimates only the effect of all its
+    questions together.
     """
 
     questions: QuestionIds
@@ -54,9 +55,10 @@ def single_bit(
     """Return a table of questions with two answers each, from a bit that says whether a person gave
     an odd number of the second answers: only the effect of all these questions together.
 
-    share, variance, weight, report: of the bit. The 2^n cells are (1 +- (2 x - 1)) / 2^n. Their
-    noise is that of independent cells with 4 / 2^n times the variance, projected on that effect,
-    which leaves 1 / 2^n of it. A report moves every cell by 2 / 2^n of what it moves the bit.
+    share, variance, weight, report: those of the bit. The 2^n cells are (1 +- (2 x - 1)) / 2^n.
+    Their noise is that of independent cells with 4 / 2^n times the variance, projected on that
+    effect, which leaves 1 / 2^n of it. A report moves every cell by 2 / 2^n of what it moves the
+    bit.
     """
     signs = reduce(np.multiply.outer, [np.array([1.0, -1.0])] * len(questions))
     cells, part = (1 + (1 - 2 * share) * signs) / signs.size, 4 / signs.size
@@ -84,7 +86,7 @@ class CombinedTable:
 
     @cached_property
     def shifts(self) -> tuple[float, ...]:
-        """For each source, how far one report can move a cell of this table.
+        """The largest change of a cell of this table by one report, for each source.
 
         That is the largest coefficient of a cell of the source, times the shift of that cell. A
         coefficient is a sum over effects that depends on which answers the two cells share.
@@ -101,14 +103,14 @@ class CombinedTable:
 
     @property
     def noise_variance(self) -> float:
-        """Of one cell; it is the same for all cells."""
+        """The noise variance of one cell; it is the same for all cells."""
         return float(self._agreements(self.questions)[(1,) * self.shares.ndim])
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Of the noise covariance of all cells, at the places of `effect_variances`: an effect
-        without some of the questions is divided evenly among the cells that differ only in these.
-        """
+        """The eigenvalues of the noise covariance of all cells, at the places of
+        `effect_variances`: an effect without some of the questions is divided evenly among the
+        cells that differ only in these."""
         values = self.effect_variances
         for place, size in enumerate(self.shares.shape):
             shape = [1] * values.ndim
@@ -120,7 +122,7 @@ class CombinedTable:
         self, cells: np.ndarray, function: Callable[[np.ndarray], np.ndarray]
     ) -> np.ndarray:
         """Return a function of the noise covariance, applied to a table of this shape; effects
-        without noise become 0. function: of the eigenvalues."""
+        without noise become 0. function: the function of the eigenvalues."""
         exact = self.eigenvalues <= 0
         factors = np.where(exact, 0.0, function(np.where(exact, 1.0, self.eigenvalues)))
         effects = _effects(cells, self.exclusive)
@@ -261,8 +263,8 @@ class _SharedEffects:
     """The effects of a source on the questions that it shares with a table.
 
     held: for each question of the table, whether the source has it. effects: if not, the axis has
-    one entry. weights, variances: of each effect, shape (2,) * questions of the table; 0 if the
-    source does not estimate the effect. report: as in the source.
+    one entry. weights, variances: those of each effect, shape (2,) * questions of the table; 0 if
+    the source does not estimate the effect. report: as in the source.
     """
 
     held: tuple[bool, ...]

@@ -24,7 +24,8 @@ VariablePair = tuple[int, int]
 
 def contrasts(share: np.ndarray) -> np.ndarray:
     """Return uncorrelated functions of the answers to one question: 1, then functions with mean 0
-    and variance 1. share: of each answer, positive. Shape (answers, answers), a row per function.
+    and variance 1. share: the share of each answer, positive. Shape (answers, answers), a row per
+    function.
     """
     root = np.sqrt(share)
     basis, _ = np.linalg.qr(np.column_stack([root, np.eye(len(root))[:, 1:]]))
@@ -40,11 +41,11 @@ def pairwise_law(
     """Return the law with given shares of the answers to each question and given moments of pairs.
 
     shares: for each of two or more questions, positive, with sum 1. moments: for each pair of
-    places, the means of products of their `contrasts`, without the first of each. variances: of the
-    errors of these moments. No law may fit the estimates exactly. So the sum of squared deviations,
-    each divided by its variance, is added to the entropy relative to the law of independent
-    answers: a moment is met up to a small part of its error, or as closely as possible. Returns an
-    array with an axis for each question.
+    places, the means of products of their `contrasts`, without the first of each. variances: the
+    variances of the errors of these moments. No law may fit the estimates exactly. So the sum of
+    squared deviations, each divided by its variance, is added to the entropy relative to the law of
+    independent answers: a moment is met up to a small part of its error, or as closely as possible.
+    Returns an array with an axis for each question.
     """
     shape = tuple(map(len, shares))
     places, target, ridge = _terms(shape, moments, variances)
@@ -68,7 +69,7 @@ class _Half(NamedTuple):
 
     logs: the logarithm of the law of independent answers, shape (states,). bases: the `contrasts`
     of each question. singles: the contrasts of all questions except the constants, at each state:
-    shape (functions, states). places: of these functions among all products.
+    shape (functions, states). places: the places of these functions among all products.
     """
 
     logs: np.ndarray
@@ -108,7 +109,7 @@ class _Laws(NamedTuple):
     """Laws with an effect for each function of one or two questions: of the first half, of the last
     half, or a product of one from each. No table of all products is ever transformed.
 
-    places: of these functions among all products.
+    places: the places of these functions among all products.
     """
 
     first: _Half

@@ -308,7 +308,7 @@ def postprocess(
 
 class _Fitting(NamedTuple):
     """The fit to a table, with the answers of its cells. raw: the unbiased shares. merged: from
-    shares of these answers to shares of merged ones. bias: of the merged shares."""
+    shares of these answers to shares of merged ones. bias: the bias of the merged shares."""
 
     fit: AdjustedShares
     raw: np.ndarray
@@ -438,9 +438,9 @@ def constrained_least_squares(table: CombinedTable, raw: np.ndarray) -> Adjusted
     """Return the nearest nonnegative shares that sum to one, where distance is measured by the
     noise of the table; under normal noise with that covariance they are the likeliest ones.
 
-    table: of exclusive answers, whose noise is known. raw: the unbiased shares. Projected gradients
-    (Goldstein 1964) with steps of the smallest noise; if all effects have the same noise, as in
-    a table from one message, the first step is the solution.
+    table: the table of exclusive answers, whose noise is known. raw: the unbiased shares. Projected
+    gradients (Goldstein 1964) with steps of the smallest noise; if all effects have the same noise,
+    as in a table from one message, the first step is the solution.
     """
     step = float(table.eigenvalues[table.eigenvalues > 0].min())
     shares = project_to_simplex(raw).estimate

@@ -160,7 +160,7 @@ def assumed_shares(question: AnyQuestion, even: bool) -> np.ndarray:
 
 
 class CellVariances(NamedTuple):
-    """Of a table's cells, times the number of people, arrays of shape (cells,).
+    """The variances of a table's cells, times the number of people, arrays of shape (cells,).
 
     share: the assumed one. noise: the variance by noise. noise_if_empty: the same if nobody is in
     the cell, and the shares of the single answers are still the assumed ones. can_be_empty: whether
@@ -179,7 +179,7 @@ class CellVariances(NamedTuple):
 
 
 class TableVariances(NamedTuple):
-    """Of one table under one assumption, times the number of people.
+    """The variances of one table under one assumption, times the number of people.
 
     largest: by noise and sampling, of the cell that has most. noise: by noise, of the cell that has
     most. noise_if_empty: by noise, of the cell that has most among those that may be empty. loss:

@@ -361,8 +361,8 @@ def weighting_effect(table: TableEstimate, group: QuestionAnswer, of: str) -> fl
 class WithinGroup(NamedTuple):
     """The shares of the answers to a question within a group, by the delta method.
 
-    size: the share of the group. spread: the sum of p (1 - p). covariance, sampling: of all shares,
-    by noise and sampling, and by sampling alone.
+    size: the share of the group. spread: the sum of p (1 - p). covariance, sampling: those of all
+    shares, by noise and sampling, and by sampling alone.
     """
 
     size: float
@@ -389,7 +389,7 @@ class WithinGroup(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupPrecision:
-    """How much is known about the answers to a question within a group.
+    """The precision of the answers to a question within a group.
 
     people: the estimated number of participants in the group, without weights. effective_people:
     how many people of a simple random sample without noise would give the same sum of squared
@@ -444,8 +444,8 @@ def compared(
 ) -> Comparison:
     """Return over / under as a figure, with the interval of a contrast of groups.
 
-    shares: of people who are in one of these groups only. factors: sums of shares, with names; if
-    one of them is zero, so is `under`.
+    shares: the shares of people who are in one of these groups only. factors: sums of shares, with
+    names; if one of them is zero, so is `under`.
     """
     scale: Scale = "log" if contrast.positive else "linear"
     parts = Quotient(

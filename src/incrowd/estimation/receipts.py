@@ -45,12 +45,12 @@ class Received:
     """The receipt of a release. It is shown to readers; the guarantee follows from what the
     collections themselves state, and from `contradicted`.
 
-    release: SHA-256 of the signed header. bundle: short form of its digest. strata: of the release.
-    people, reports: as signed by the shuffler, or by the first and the second mixer; reports are
-    sealed, and include dummies. issued, used: number of invitations, and of those that were used;
-    None without invitations, or before the inviter stated them. tokens: the reports with a valid
-    token of each message, as signed by the second mixer; empty if some message had too few, so that
-    the stratum has no reports; None with one shuffler. rejected: sealed reports by kind.
+    release: SHA-256 of the signed header. bundle: short form of its digest. strata: the strata of
+    the release. people, reports: as signed by the shuffler, or by the first and the second mixer;
+    reports are sealed, and include dummies. issued, used: number of invitations, and of those that
+    were used; None without invitations, or before the inviter stated them. tokens: the reports with
+    a valid token of each message, as signed by the second mixer; empty if some message had too few,
+    so that the stratum has no reports; None with one shuffler. rejected: sealed reports by kind.
     opened_people: the largest number of people from whom the reports can come. crowded: messages
     with more reports than people times places: number, reports, and that product. places: sealed
     reports of one person. tail: upper bound on the probability that a person's reports did not fit

@@ -197,8 +197,8 @@ def _word_facts(id: str, words: WordEstimates) -> dict[str, Any]:
 class StratumEstimates(_SomePeople):
     """The estimates of one released stratum, or of several that were released as one.
 
-    names: of the strata. people: their number. The other fields are as in `Estimates`, for these
-    people only.
+    names: the names of the strata. people: their number. The other fields are as in `Estimates`,
+    for these people only.
     """
 
     names: tuple[str, ...]

@@ -23,9 +23,9 @@ SEED = 20160224  # any fixed number: the same data give the same intervals
 class SimultaneousIntervals:
     """Intervals that hold the true shares of all cells together with probability `level`.
 
-    estimate, low, high: arrays of the shape of the table; not truncated at zero or one.
-    multiplier: of the standard errors; the intervals are slightly longer if few people are counted
-    (see `incrowd.estimation.intervals.reach`). accuracy: one standard error of the joint
+    estimate, low, high: arrays of the shape of the table; not truncated at zero or one. multiplier:
+    the multiplier of the standard errors; the intervals are slightly longer if few people are
+    counted (see `incrowd.estimation.intervals.reach`). accuracy: one standard error of the joint
     probability, from simulating the multiplier; 0 for Bonferroni, whose probability is `level` or
     more.
     """

@@ -35,7 +35,7 @@ FIGURES = ("estimate", "standard_error", "low", "high")
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the figures of a table come from.
+    """The origin of the figures of a table.
 
     people: their number. influence: how far one malicious sender, who can send any reports, can
     move a cell at most; k senders, k times as far (in `estimate_table`: how far one report can).
@@ -59,7 +59,7 @@ class Provenance:
 
     @property
     def rounding(self) -> str:
-        """What was done to amounts, to follow `whose`; "" if there are none."""
+        """The treatment of amounts, to follow `whose`; "" if there are none."""
         names = " and ".join(self.rounded)
         return f" after rounding {names} at random to edges" if self.rounded else ""
 

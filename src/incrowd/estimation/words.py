@@ -209,7 +209,7 @@ class WordEstimates(Intervals, views.Notebook, views.Tabular):
 
     @property
     def present_note(self) -> str:
-        """How many words are present, with the chance of a false one."""
+        """The number of words that are present, with the chance of a false one."""
         number = int(self.present.sum())
         weights = f"; {weights_words(self.weighted_to, None)}" if self.weighted_to else ""
         return (
@@ -300,7 +300,7 @@ class _Fit(NamedTuple):
     noise: the channel's variance of a debiased share. weight: the reports of the cohort, relative
     to the mean of all; shape (blocks, 1). design: the cells that each candidate sets, sparse.
     inverse: that of the normal equations. excess: the variance of the residuals beyond the noise,
-    for a cell of weight one. each: of every part by itself; their mean is the estimate.
+    for a cell of weight one. each: the each of every part by itself; their mean is the estimate.
     """
 
     noise: np.ndarray

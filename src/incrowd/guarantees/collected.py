@@ -34,8 +34,8 @@ def guarantee_of(
     people: the participants of the smallest crowd; None before anyone took part. claims: those of
     the bundles by which the reports were collected; empty if they did not come over a network.
     repeated: whether a device knows that it gave these permanent responses before. contradicted:
-    whether the shuffler signed two releases of one stratum. seed: of simulated reports, which
-    protect nobody; the result is what real reports would have.
+    whether the shuffler signed two releases of one stratum. seed: the seed of simulated reports,
+    which protect nobody; the result is what real reports would have.
 
     The result is the plan's own guarantee, or states the reasons in `reduced_by`; `mixed_by` says
     who could cheat. Drawing noise
@@ -96,8 +96,8 @@ class ReleaseReceipt(Protocol):
 def counted_guarantee(
     plan: Plan, counted: CountedReports, people: int, received: Iterable[ReleaseReceipt] = ()
 ) -> Guarantee:
-    """Return what holds for counted reports. people: of the smallest release of any message.
-    received: the receipts of the releases."""
+    """Return what holds for counted reports. people: the people of the smallest release of any
+    message. received: the receipts of the releases."""
     claims = {release.claims for release in counted.releases}
     contradicted = any(each.contradicted for each in received)
     return guarantee_of(plan, people, claims, contradicted=contradicted, seed=counted.seed)
@@ -116,7 +116,7 @@ def _only_local(
 
 
 class Mixed(Protocol):
-    """What claims and receipts state about who mixed the reports; see `Claims`."""
+    """The statements of claims and receipts about who mixed the reports; see `Claims`."""
 
     @property
     def local_only(self) -> bool:

@@ -28,10 +28,11 @@ TINY = 1e-9  # reports, in place of a limit of none
 class PlanLimits(NamedTuple):
     """The limits for all messages of one person together.
 
-    leak: mu^2 N of the guarantee; local_epsilon: of everything, if no crowd hides it. reports: the
-    expected number for a person who sets as many bits as possible. slots: the places in an upload,
-    which all messages share; a person's reports exceed them with probability `tail`. Leaks and the
-    local epsilon are those of all rows and rounds, reports and slots those of one.
+    leak: mu^2 N of the guarantee; local_epsilon: the local epsilon of everything, if no crowd hides
+    it. reports: the expected number for a person who sets as many bits as possible. slots: the
+    places in an upload, which all messages share; a person's reports exceed them with probability
+    `tail`. Leaks and the local epsilon are those of all rows and rounds, reports and slots those of
+    one.
     """
 
     leak: float
@@ -88,8 +89,8 @@ class CellsLoad(NamedTuple):
         return np.vstack([parities, *singles, np.eye(units)[len(self.cliques) :]])
 
     def cost(self, costs: Vector) -> float:
-        """Return the largest cost of the bits that change together. costs: of one bit of each
-        message."""
+        """Return the largest cost of the bits that change together. costs: the costs of one bit of
+        each message."""
         total, start = 0.0, len(self.cliques)
         for clique, parity in zip(self.cliques, costs.tolist(), strict=False):
             total += clique.worst(parity, float(costs[start]) if clique.ratio else 0.0)
@@ -112,7 +113,8 @@ class CellsLoad(NamedTuple):
         return most if beyond(most) <= 0 else root(beyond, 0.0, most, relative=1e-12)
 
     def use(self, leaks: Vector, tail: float) -> LimitsUse:
-        """Return what is used of the limits. leaks: of each bit that can change, per message."""
+        """Return what is used of the limits. leaks: the leaks of each bit that can change, per
+        message."""
         odds = log_odds(leaks)
         flips = 1 / (1 + np.exp(odds))
         reports = float(np.sum(self.ones + self.bits * flips))
@@ -123,7 +125,7 @@ class CellsLoad(NamedTuple):
 
 
 class LimitsUse(NamedTuple):
-    """How much of the limits some messages of cells use, per person."""
+    """The part of the limits that some messages of cells use, per person."""
 
     leak: float
     local_epsilon: float
@@ -155,11 +157,11 @@ def smallest_excess(
 ) -> tuple[Vector, float]:
     """Return the leaks with the smallest inflation of the tables, and by how much it exceeds 1.
 
-    precisions: of each term by each message at leak 1, shape (terms, messages). weights: of each
-    term in each table, shape (tables, terms). prices: of a unit of leak, shape (messages,); all
-    messages together cost 1. mean: whether to minimize the mean of the tables' inflations rather
-    than the largest. The excess is within the relative error `CLOSE` of the smallest, unless that
-    is above `useful` or takes more than `steps` steps.
+    precisions: the precisions of each term by each message at leak 1, shape (terms, messages).
+    weights: the weights of each term in each table, shape (tables, terms). prices: the prices of a
+    unit of leak, shape (messages,); all messages together cost 1. mean: whether to minimize the
+    mean of the tables' inflations rather than the largest. The excess is within the relative error
+    `CLOSE` of the smallest, unless that is above `useful` or takes more than `steps` steps.
 
     Steps are multiplicative. With multipliers m of the tables, f = sum of m times their excess and
     g its derivatives, no leaks that cost 1 make f smaller than f^2 / max(-g / prices): f is a sum
@@ -218,10 +220,10 @@ SLACK = 1.01  # of the largest excess
 
 
 class Effort(NamedTuple):
-    """How long to search, and how finely.
+    """The duration and fineness of a search.
 
-    work: of evaluating messages of cells, in terms times messages. points: values of v to try for
-    other messages. steps: bisections of each of their prices.
+    work: the work of evaluating messages of cells, in terms times messages. points: values of v to
+    try for other messages. steps: bisections of each of their prices.
     """
 
     work: float = 6e7

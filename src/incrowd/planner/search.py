@@ -257,7 +257,8 @@ class _Trials(NamedTuple):
 
 
 class _Move(NamedTuple):
-    """Messages that are replaced by others. cost: of the new ones minus that of the old ones."""
+    """Messages that are replaced by others. cost: the cost of the new ones minus that of the old
+    ones."""
 
     removed: frozenset[VariableSet]
     added: tuple[VariableSet, ...]
@@ -532,7 +533,8 @@ def _load(
 
 
 def _summed_axis(task: SearchTask, table: VariableSet, scale: float) -> CellAxis:
-    """Return what to expect of a table of cells, as one axis. scale: of a bit's noise in a cell."""
+    """Return what to expect of a table of cells, as one axis. scale: the scale of a bit's noise in
+    a cell."""
     axes = [each.axis for each in task.among(table)]
     share: float = math.prod(each.share for each in axes)
     cells: int = math.prod(each.cells for each in axes)
@@ -657,7 +659,7 @@ def best_joint_way(
     reports: float = math.inf,
 ) -> PlanCandidate:
     """Return the best copies and finely tuned noise of some messages. copies: the numbers to choose
-    from; by default all with which a person sends at most so many reports.
+    from; by default all with which a person sends at most that many reports.
 
     One copy each, with equal noise, if the limit permits none.
     """

@@ -40,7 +40,8 @@ MessageGroups = tuple[
 
 
 class Beside(NamedTuple):
-    """A message beside those that are searched for. part: of the leak; None for an equal one."""
+    """A message beside those that are searched for. part: the part of the leak; None for an equal
+    one."""
 
     ids: VariableSet
     kind: MessageKind = "joint"
@@ -122,7 +123,8 @@ class SearchTask:
 
     @property
     def default(self) -> MessageGroups:
-        """As few joint reports as possible, with one copy each, and the cells of wide variables."""
+        """A plan with as few joint reports as possible, with one copy each, and the cells of wide
+        variables."""
         return self.separate(filter(None, self.joint_groups))
 
     def separate(self, messages: Iterable[VariableSet]) -> MessageGroups:
@@ -134,8 +136,8 @@ class SearchTask:
 
     @property
     def wide_reports(self) -> float:
-        """How many reports a message of a wide variable may send: an equal share of what the other
-        messages leave at least."""
+        """The number of reports that a message of a wide variable may send: an equal share of what
+        the other messages leave at least."""
         joint, memoized, *wide = self.joint_groups
         return (self.limits.reports - bool(joint) - bool(memoized)) / max(len(wide), 1)
 

@@ -22,7 +22,7 @@ ID_BYTES = 16
 
 
 class Claims(FileModel):
-    """What a bundle states that a guarantee depends on.
+    """The statements of a bundle that a guarantee depends on.
 
     bundle: SHA-256 of the bundle. codes: whether an upload needs an invitation. colluding: people
     who may cooperate with the analyst. mixers: one shuffler, or two mixers with an inviter.

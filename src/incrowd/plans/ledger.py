@@ -31,7 +31,7 @@ _FILES = FileKind("ledger", PlanFileError, _MAKE)
 
 
 class Ledger(BaseModel):
-    """What the same people were asked, the earliest first.
+    """The rounds that the same people took part in, the earliest first.
 
     `new_ledger` creates its file, and `note` records plans in it.
 
@@ -198,10 +198,11 @@ def _content(data: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 class Spent(NamedTuple):
-    """How much of a plan's guarantee a ledger has spent, and how many rounds are left.
+    """The part of a plan's guarantee that a ledger has spent, and the number of rounds that are
+    left.
 
-    name: of the survey. done, rounds, left: rounds carried out, planned, still covered. epsilon:
-    what everything in the ledger has spent at delta. promised: the epsilon of the plan.
+    name: the name of the survey. done, rounds, left: rounds carried out, planned, still covered.
+    epsilon: what everything in the ledger has spent at delta. promised: the epsilon of the plan.
     assumptions: what that epsilon assumes of the rounds.
     """
 
@@ -349,7 +350,7 @@ def repeats(plan: Plan) -> bool:
 
 
 def shows_responses(plan: Plan, people: int) -> bool:
-    """Return whether a round of a plan with so many people exposes permanent responses of earlier
+    """Return whether a round of a plan with that many people exposes permanent responses of earlier
     rounds that its guarantee counts as hidden.
 
     Another number of people than before shows that they were not the same.

@@ -41,7 +41,7 @@ DomainChannels = list[tuple[Domain, Channel]]
 
 
 class BaseMessage(BaseModel):
-    """What both kinds of messages share. In files the questions are their ids.
+    """The common part of both kinds of messages. In files the questions are their ids.
 
     noise_numerator: the planner's noise over 2^32, on each bit of questions without a randomizer.
     copies: how many independent reports of it a person sends.
@@ -101,7 +101,7 @@ class BaseMessage(BaseModel):
 
     @property
     def independent_copies(self) -> int:
-        """How many of a person's copies have independent noise; permanent noise is in all of
+        """The number of a person's copies with independent noise; permanent noise is in all of
         them."""
         return 1 if self.memoized else self.copies
 
@@ -112,7 +112,7 @@ class BaseMessage(BaseModel):
 
     @property
     def reused(self) -> str:
-        """What to add if the planner's flips are drawn once instead of in every round."""
+        """The note to add if the planner's flips are drawn once instead of in every round."""
         once = any(question.asked_memoized for question in self.questions)
         return ", drawn once and reused" if once else ""
 
@@ -130,7 +130,7 @@ class JointReport(BaseMessage):
 
     @property
     def reports_each(self) -> float:
-        """How many reports a person sends."""
+        """The number of reports that a person sends."""
         return float(self.copies)
 
     @property
@@ -152,7 +152,7 @@ class JointReport(BaseMessage):
 
     @property
     def repeats(self) -> int:
-        """How many independent reports of `parts` one person's reports amount to.
+        """The number of independent reports of `parts` to which one person's reports amount.
 
         Memoized responses are the same in all copies and rounds, which together reveal no more than
         their permanent bits would.
@@ -217,7 +217,7 @@ class CellsMessage(BaseMessage):
 
     @property
     def reports_each(self) -> float:
-        """About how many reports a person sends; for parities, if all answers are equally
+        """The approximate number of reports per person; for parities, if all answers are equally
         common."""
         if self.parities:
             return self.record_bits / 2
@@ -239,7 +239,7 @@ class CellsMessage(BaseMessage):
 
     @property
     def repeats(self) -> int:
-        """How many independent reports of `parts` one person's reports amount to: the most bits in
+        """The number of independent reports of `parts` to which one person's reports amount: the most bits in
         which two records differ (with other messages: `incrowd.plans.changes`)."""
         return self.crossing.distance
 

@@ -75,8 +75,8 @@ class AskedIn(FileModel):
 class Assumption(FileModel):
     """One thing that a guarantee assumes: a code with its numbers and names.
 
-    number: of rows or rounds, where the code needs one. questions: of this plan; for permanent
-    responses, only if not all are meant. asked: of earlier rounds.
+    number: the number of rows or rounds, where the code needs one. questions: the questions of this
+    plan; for permanent responses, only if not all are meant. asked: the surveys of earlier rounds.
     """
 
     code: AssumptionCode | PlanAssumption
@@ -89,7 +89,7 @@ WrittenPair = Annotated[WorstPair, PlainSerializer(WorstPair.data)]
 
 
 class Guarantee(FileModel):
-    """What is promised to each person, by which analysis, for which crowd, on what assumptions.
+    """The promise to each person: by which analysis, for which crowd, on what assumptions.
 
     The promise is (epsilon, delta)-differential privacy of the collections as published; neighbors
     differ in one person's answers. crowd: honest people, without those who may collude.
@@ -149,14 +149,15 @@ PlanCount = Annotated[int, Field(ge=0)]
 
 
 class Collected(FileModel):
-    """How the reports of a round were collected.
+    """The way in which the reports of a round were collected.
 
-    people, reports: of each message, all that were accepted, also beyond the plan's crowd; empty if
-    they were not counted, and as many came as planned. local_only: whether only the local guarantee
-    holds, because the plan uses no shuffler, one party saw the reports with their senders, or
-    mixing did not protect them (`exposed_by` in `incrowd.guarantees.collected`). bundle: for a
-    collection over a network, a short form of the bundle's digest. tail: an upper bound of the
-    probability that one person's reports did not fit into an upload and were drawn again.
+    people, reports: those of each message, all that were accepted, also beyond the plan's crowd;
+    empty if they were not counted, and as many came as planned. local_only: whether only the local
+    guarantee holds, because the plan uses no shuffler, one party saw the reports with their
+    senders, or mixing did not protect them (`exposed_by` in `incrowd.guarantees.collected`).
+    bundle: for a collection over a network, a short form of the bundle's digest. tail: an upper
+    bound of the probability that one person's reports did not fit into an upload and were drawn
+    again.
     """
 
     people: tuple[PlanCount, ...] = ()
@@ -251,7 +252,7 @@ AnyOutline = TypeVar("AnyOutline", bound=Outline)
 
 
 class Plan(views.Notebook, Outline):
-    """What every device does, and what is promised: the survey, the messages, and the guarantee.
+    """A certified plan: the survey, what every device sends, and what is promised.
 
     `plan` creates it, `dumps` returns the text of its file, and `load` reads the file.
 
@@ -320,7 +321,7 @@ class Plan(views.Notebook, Outline):
 
     @property
     def asked(self) -> EarlierPlan:
-        """This plan as an earlier round, if as many people took part as planned."""
+        """The plan as an earlier round, if as many people took part as planned."""
         return self.asked_of(self.survey.crowd)
 
     def asked_of(self, people: int, collected: Collected = AS_PLANNED) -> EarlierPlan:

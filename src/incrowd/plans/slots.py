@@ -66,8 +66,8 @@ def slots_of(
 def most_reports(
     messages: Sequence[Message], slots: Sequence[int], pools: Pools | None = None
 ) -> tuple[int, ...]:
-    """Return the most reports of each message that an honest person sends. slots: of each pool, by
-    default for one shuffler."""
+    """Return the most reports of each message that an honest person sends. slots: the slots of each
+    pool, by default for one shuffler."""
     most = [message.copies for message in messages]
     for pool, places in zip(pools or shared(messages), slots, strict=True):
         fixed = sum(messages[number].copies for number in pool if not messages[number].cells)

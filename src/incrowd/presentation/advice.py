@@ -57,8 +57,8 @@ def first_line(
 ) -> str:
     """State how precise single questions, joint tables and regressions will be.
 
-    expected: forecasts of all tables; models: of the wanted regressions. solved: the parameter
-    that the plan was solved for, if any.
+    expected: forecasts of all tables; models: the models of the wanted regressions. solved: the
+    parameter that the plan was solved for, if any.
     """
     survey, average = plan.survey, " on average" if plan.survey.objective == "mean" else ""
     there = " there" if survey.open else ""

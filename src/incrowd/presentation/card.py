@@ -105,9 +105,11 @@ def card(
     promise: Guarantee | None = None,
     sealed: TransportFacts | None = None,
 ) -> Card:
-    """Return the card of a plan that was just certified. name: of the plan's file, for the command.
+    """Return the card of a plan that was just certified. name: the name of the plan's file, for the
+    command.
 
-    promise, sealed: of a collection over a network, if its bundle is known; by default the plan's.
+    promise, sealed: those of a collection over a network, if its bundle is known; by default the
+    plan's.
     """
     promise = promise or plan.guarantee
     kind = "Guarantee card, certified" if promise.proved else "Privacy card, computed"
@@ -290,10 +292,10 @@ def certified_card(
 ) -> Card:
     """Return the guarantee card of a plan, with its certificate recomputed and dated today.
 
-    name: of the plan's file, for the command on the card. promise: the guarantee of a collection by
-    the plan, from `guarantee_of`, if that is known. sealed: how its reports travel. proof: an
-    enclosure of the guarantee's delta, if it was computed. Raises PlanError if the plan does not
-    keep its guarantee.
+    name: the name of the plan's file, for the command on the card. promise: the guarantee of a
+    collection by the plan, from `guarantee_of`, if that is known. sealed: how its reports travel.
+    proof: an enclosure of the guarantee's delta, if it was computed. Raises PlanError if the plan
+    does not keep its guarantee.
     """
     verification = verify(plan)
     if not verification.plan_holds:

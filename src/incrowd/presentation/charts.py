@@ -48,7 +48,8 @@ _ROLES = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*"|ar
 
 
 class Size(NamedTuple):
-    """In pixels: the width of a chart, and the largest part of it for the labels at the side."""
+    """The size in pixels: the width of a chart, and the largest part of it for the labels at the
+    side."""
 
     total: int
     most_labels: int
@@ -330,7 +331,7 @@ def frontier_page(title: str, curves: FrontierCurves) -> str:
 def write_frontier(
     plan: Plan, error: float, reports: Points, epsilons: Points, local: Points, path: Path
 ) -> None:
-    """Write the curves as a page, and a .csv beside it. error: of this plan."""
+    """Write the curves as a page, and a .csv beside it. error: the error of this plan."""
     survey = plan.survey
     sent = sum(message.reports_each for message in plan.messages)
     chosen = sent, survey.privacy.epsilon, error, survey.objective

@@ -29,8 +29,8 @@ LETTERS = 7  # pixels of a wide character in the labels at the side of a plot
 class CoefficientGroup(NamedTuple):
     """The coefficients of one predictor, or of an interaction.
 
-    ids: of its questions. against: the reference answers; "" for a slope. answers: those of each
-    coefficient. places: the places of its coefficients among all.
+    ids: the ids of its questions. against: the reference answers; "" for a slope. answers: those of
+    each coefficient. places: the places of its coefficients among all.
     """
 
     ids: tuple[str, ...]

@@ -368,7 +368,7 @@ Organizations = Mapping[Service, str]  # the name of the one that runs each serv
 
 
 class TransportFacts(NamedTuple):
-    """What a bundle states about how reports travel.
+    """The statements of a bundle about how reports travel.
 
     organizations: as for `against_sentence`; empty with one shuffler. post_quantum: whether the
     layer that a recorder of traffic sees is sealed with X-Wing.
@@ -381,8 +381,8 @@ class TransportFacts(NamedTuple):
 def against_sentence(guarantee: Guarantee, organizations: Organizations | None = None) -> str:
     """Return the most that each party can learn, in words and figures.
 
-    organizations: of a collection with two mixers, if its bundle is known; one that runs several
-    services has the same name for each. By default, only the services are named.
+    organizations: the organizations of a collection with two mixers, if its bundle is known; one
+    that runs several services has the same name for each. By default, only the services are named.
     """
     kinds = guarantee.mixed_by or ("shuffler",)
     texts = (

@@ -45,7 +45,7 @@ def check_origin(plan: Plan, digest: str, reports: Collection) -> Message:
 def check_stratum(plan: Plan, path: str, names: StratumNames) -> None:
     """Raise ReportsError unless the strata of a collection are strata of the plan.
 
-    path: of what names them.
+    path: the path of what names them.
     """
     if why := _wrong_strata(plan, names):
         strata = sentence("reports.of-no-stratum")
@@ -72,8 +72,8 @@ def accepted(message: Message, packed: np.ndarray) -> np.ndarray:
     """Return the reports that a client of the plan can send, uint8, same width.
 
     No client sets a padding bit or gives two options in a k-ary response. Everything else is
-    possible, since every bit can be flipped. message: of joint reports; cells that the message does
-    not have are rejected when they are counted.
+    possible, since every bit can be flipped. message: the message of joint reports; cells that the
+    message does not have are rejected when they are counted.
     """
     for possible in _conditions(message, packed):
         if not possible.all():

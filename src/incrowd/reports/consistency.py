@@ -61,8 +61,8 @@ def check_strata(plan: Plan, tally: Tally) -> None:
 def check_people(plan: Plan, tally: Tally) -> None:
     """Raise ReportsError if more people are declared than can have sent so few reports.
 
-    Files of cells declare the number of people, which the guarantee relies on. tally: of all
-    reports of its messages, not of parts.
+    Files of cells declare the number of people, which the guarantee relies on. tally: the tally of
+    all reports of its messages, not of parts.
     """
     for number, counts in chain.from_iterable(crowd.items() for crowd in tally.crowds):
         message = plan.messages[number]
@@ -83,8 +83,8 @@ def people_of(plan: Plan, tally: Tally) -> int:
     """Return how many people took part: the smallest number of any message (rows, if one person has
     several), of any stratum and of any release over a network, since each is a separate crowd.
 
-    tally: of all reports of every message. Raises ReportsError if a message is missing, or for
-    figures that are not possible together.
+    tally: the tally of all reports of every message. Raises ReportsError if a message is missing,
+    or for figures that are not possible together.
     """
     check_possible(plan, tally)
     for names, crowd in tally.strata.items() or [((), tally.messages)]:
@@ -110,7 +110,7 @@ def nothing_of(number: int, names: StratumNames = ()) -> IncrowdError:
 
 
 def sends(message: CellsMessage, people: int) -> Sends:
-    """Return how many reports of cells so many people can send.
+    """Return how many reports of cells that many people can send.
 
     Every bit is set independently, with probability p if the person chose it and q if not. So the
     variance is the same whatever people answer, and the mean lies between two bounds. By
@@ -251,7 +251,7 @@ class Impossible:
 class ImpossiblePeople:
     """A number of people that does not match the reports of a message of cells.
 
-    message: its number, from 1. low, high: how many reports so many people can send.
+    message: its number, from 1. low, high: how many reports that many people can send.
     """
 
     message: int

@@ -113,8 +113,8 @@ def save_reports(reports: Sequence[Collection], path: str | Path) -> tuple[Path,
 def new_files(path: str | Path, strata: Sequence[StratumNames]) -> Iterator[dict[Path, Path]]:
     """Yield the files for a plan's reports, each with the temporary path to write it to.
 
-    strata: of each collection; () if no question is open. If the block succeeds all files appear,
-    otherwise none. Raises UsageError as `save_reports`.
+    strata: the strata of each collection; () if no question is open. If the block succeeds all
+    files appear, otherwise none. Raises UsageError as `save_reports`.
     """
     folder, files = Path(path), [Path(path)]
     new_folders: list[Path] = []

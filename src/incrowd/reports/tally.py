@@ -260,8 +260,8 @@ def cell_counts(packed: np.ndarray, cells: int) -> np.ndarray:
 def cohort_counts(packed: np.ndarray, bits: slice, cohort_bits: int) -> np.ndarray:
     """Count the reports of every cohort, and how many of them set each bit of the filter.
 
-    bits: of the question; the cohort's bits come first, the lowest digit before the others. Returns
-    int64, shape (cohorts, 1 + filter bits).
+    bits: the bits of the question; the cohort's bits come first, the lowest digit before the
+    others. Returns int64, shape (cohorts, 1 + filter bits).
     """
     first = bits.start + cohort_bits
     cohort = extract(packed, np.arange(bits.start, first)) @ (1 << np.arange(cohort_bits))

@@ -41,9 +41,10 @@ MISSING_CODES = {
 class AnswersFinding:
     """One finding about the answers.
 
-    path: of the question, or another subject, as in a `Problem`. message: what was found, and what
-    would work. rows: how many rows have it; first: the first of them, counted from 1 without the
-    header; both None if it is not about rows. refused: whether `randomize` raises an error.
+    path: the path of the question, or another subject, as in a `Problem`. message: what was found,
+    and what would work. rows: how many rows have it; first: the first of them, counted from 1
+    without the header; both None if it is not about rows. refused: whether `randomize` raises an
+    error.
     """
 
     path: tuple[PathPart, ...]
@@ -311,7 +312,7 @@ class _Rows:
 
     @property
     def where(self) -> Sentence:
-        """Which rows these are."""
+        """The place of these rows."""
         return sentence("sampling.in-rows", rows=self.number, first=self.first + 1)
 
     def finding(self, id: str, message: Sentence, refused: bool = True) -> AnswersFinding:

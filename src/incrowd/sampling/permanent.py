@@ -244,8 +244,9 @@ def remembering(
 ) -> DeviceKeys | None:
     """Return the device keys that the plan's permanent responses need; None if it has none.
 
-    rows: of the answers. names: of the devices, one for each row; None if they have none. Raises
-    UsageError if keys are needed and no key is given, or several rows have no names.
+    rows: the rows of the answers. names: the names of the devices, one for each row; None if they
+    have none. Raises UsageError if keys are needed and no key is given, or several rows have no
+    names.
     """
     if not plan.memoized:
         return None

@@ -27,10 +27,10 @@ ProgressBar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]
 
 @dataclass(frozen=True)
 class WrittenReports:
-    """What was written: for each message its file, and the number of its reports.
+    """The files that were written, one for each message, and the number of reports in each.
 
-    rows: of answers. seed: None for real reports, else that of the simulation. strata: those of
-    each file, if questions are open.
+    rows: the rows of answers. seed: None for real reports, else that of the simulation. strata:
+    those of each file, if questions are open.
     """
 
     rows: int

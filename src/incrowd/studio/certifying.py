@@ -96,7 +96,8 @@ class PlanPromise(NamedTuple):
 def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | None) -> PlanPromise:
     """Return what respondents will read, from the texts of the survey page.
 
-    local_epsilon: of everything that a person sends, rounded up. plan: once it is certified.
+    local_epsilon: the local epsilon of everything that a person sends, rounded up. plan: once it is
+    certified.
     """
     texts, privacy = _texts_of_the_survey_page(language), survey.privacy
     shuffled = analysis(privacy.analysis).shuffled

@@ -23,7 +23,7 @@ MOST_SHARES = 12  # answers whose expected shares can be typed
 class ValueField(NamedTuple):
     """A value of the survey as a whole: its name in forms, and its keys in the file.
 
-    kind: of the value, as it is typed. default: what no value means.
+    kind: the kind of the value, as it is typed. default: what no value means.
     """
 
     name: str

@@ -80,7 +80,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 @dataclass(frozen=True)
 class PageState:
-    """What is open on the page, from its address. also: languages that have no text yet."""
+    """The open parts of the page, from its address. also: languages that have no text yet."""
 
     open: str = ""
     regression: str = ""
@@ -242,7 +242,8 @@ def sorted_problems(raw: Raw, problems: Sequence[Problem]) -> dict[str, tuple[Pr
 
 
 def _part(problem: Problem, numbers: Mapping[str, int]) -> str:
-    """Return the part of the page for a problem. numbers: of the questions, by their ids."""
+    """Return the part of the page for a problem. numbers: the numbers of the questions, by their
+    ids."""
     match problem.path:
         case ("question", int(index), *_):
             return f"question {index + 1}"
@@ -307,7 +308,7 @@ def _add(raw: Raw, form: FormData) -> list[Operation]:
 
 
 def _order(_: Raw, form: FormData) -> list[Operation]:
-    """Move or remove a question, as the buttons beside it say."""
+    """Move or remove a question, as its buttons request."""
     for button, step in (("up", -1), ("down", 1)):
         if button in form:
             return [MoveQuestion(str(form[button]), step)]

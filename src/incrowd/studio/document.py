@@ -37,7 +37,8 @@ class Operation(Protocol):
 class Comment(NamedTuple):
     """A comment of a file.
 
-    id: of the question that it is directly above, or "". beside: the text before it on its line.
+    id: the id of the question that it is directly above, or "". beside: the text before it on its
+    line.
     """
 
     text: str
@@ -375,7 +376,8 @@ def _written(root: str, entries: Raw, *, in_list: bool = False) -> TextBlock:
 
 
 def _merged(text: str, wanted: Raw, root: str = "") -> str:
-    """Return the text of a table with other values. root: of a list, whose only table it is."""
+    """Return the text of a table with other values. root: the root of a list, whose only table it
+    is."""
     document = tomlkit.parse(text)
     table: Any = document[root][0] if root else document
     _merge(table, wanted)

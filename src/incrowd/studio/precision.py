@@ -70,7 +70,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 class Screen(NamedTuple):
-    """What a page shows: a project, and the values as typed.
+    """The content of a page: a project, and the values as typed.
 
     shown: the document that the fields of the page were filled from. now: the file.
     """

@@ -78,8 +78,8 @@ SHEET = "sheet.html"
 def certify(progress: Callable[[str], None], path: Path, ready: Plan | None = None) -> str:
     """Make and write the plan, as `incrowd plan survey.toml -o plan.json`; return its digest.
 
-    The plan before is kept, for the reports that were made with it. Work of a job. path: of the
-    project. ready: a plan that is not made again if it is of the same survey.
+    The plan before is kept, for the reports that were made with it. Work of a job. path: the path
+    of the project. ready: a plan that is not made again if it is of the same survey.
     """
     project = Project(path)
     survey = project.survey()
@@ -92,7 +92,7 @@ def certify(progress: Callable[[str], None], path: Path, ready: Plan | None = No
 
 
 def perform(project: Project, step: str, language: str) -> None:
-    """Carry out a step of the checklist. language: of the pages for colleagues.
+    """Carry out a step of the checklist. language: the language of the pages for colleagues.
 
     One window at a time. Raises UsageError for an unknown step, and what the step's functions do.
     """
@@ -306,7 +306,8 @@ ACTIONS: Mapping[str, Callable[[Project, Publication, str], None]] = {
 
 
 def zipped(project: Project, name: str) -> bytes:
-    """Return the files for a colleague as one archive. name: of their folder in the project.
+    """Return the files for a colleague as one archive. name: the name of their folder in the
+    project.
 
     Raises UsageError if there is no such folder.
     """

@@ -148,7 +148,8 @@ async def _page(
     mistakes: tuple[str, ...] = (),
     failure: tuple[str, ...] = (),
 ) -> Response:
-    """Return the page. values, mistakes: of a form that could not be saved. failure: of a step."""
+    """Return the page. values, mistakes: those of a form that could not be saved. failure: the
+    failure of a step."""
     project = studio.project(request)
     parts = await asyncio.to_thread(page_parts, project)
     if values is not None:
@@ -232,7 +233,7 @@ def _checklist(
 
 
 class DivisionPromise(NamedTuple):
-    """What a choice promises, in words: the promise, and who could learn more."""
+    """The promise of a choice, in words, and who could learn more."""
 
     sentence: str
     against: str

@@ -28,7 +28,7 @@ OF_ANSWERS = ("labels", "shares", "values")  # keys of all types, by answer
 
 
 class QuestionForm(NamedTuple):
-    """What the form of a question shows.
+    """The content of the form of a question.
 
     answers: those that have names in files. editable: whether a person edits them. inputs: for the
     other keys of the type, with their texts. has_edges: whether its ranges can be taken from data.

@@ -69,7 +69,8 @@ GO_ON = "go-on"  # a file in the folder of a rehearsal: it does not wait for a p
 class Person:
     """The person at the studio, who answers the survey page of a rehearsal as one person more.
 
-    progress: receives "waiting" and the link of the survey page. folder: of the rehearsal.
+    progress: receives "waiting" and the link of the survey page. folder: the folder of the
+    rehearsal.
     """
 
     progress: Callable[[str], None]
@@ -101,11 +102,11 @@ def run(
 ) -> str:
     """Rehearse; return the folder. Work of a job: it ends cleanly when it is stopped.
 
-    progress: receives what happens, with numbers, such as "sending 212 300". path: of the project.
-    joining: whether it waits for one person more, at the survey page: "waiting" and the link.
-    Raises SurveyError for a survey with mistakes, UsageError for people that are too few or too
-    many, PrivacyError if so few people cannot be promised the survey's guarantee, OSError if the
-    disk is full.
+    progress: receives what happens, with numbers, such as "sending 212 300". path: the path of the
+    project. joining: whether it waits for one person more, at the survey page: "waiting" and the
+    link. Raises SurveyError for a survey with mistakes, UsageError for people that are too few or
+    too many, PrivacyError if so few people cannot be promised the survey's guarantee, OSError if
+    the disk is full.
     """
     project, begun = Project(path), time.monotonic()
     survey = project.survey()

@@ -110,9 +110,9 @@ PHASES: dict[Phase, Phrase] = {
 
 @dataclass
 class Followed:
-    """What this run of the studio follows for a project; gone when the studio ends.
+    """The collection that the studio follows for a project; forgotten when the studio ends.
 
-    address, token: of a dashboard elsewhere. counting: whether the mixer in the bundle may be
+    address, token: those of a dashboard elsewhere. counting: whether the mixer in the bundle may be
     asked how many have sent; at most once an hour. folders: what was read of each folder.
     """
 
@@ -192,7 +192,7 @@ async def _page(
     typed: dict[str, str] | None = None,
     mistakes: tuple[str, ...] = (),
 ) -> Response:
-    """Return the page. typed, mistakes: of a form that could not be used."""
+    """Return the page. typed, mistakes: those of a form that could not be used."""
     project = studio.project(request)
     parts = await asyncio.to_thread(state_parts, project, of(project))
     parts |= {"typed": (typed or {}).get("address", ""), "mistakes": mistakes}

@@ -19,7 +19,7 @@ def _none(value: object) -> bool:
 
 
 class Codes(Frozen):
-    """How a file of answers encodes the answers to one question.
+    """The codes of the answers to one question in a file of answers.
 
     values: code in the file -> answer. missing: codes for no answer. Codes are never sent: devices
     use the names of answers, so questions in messages have no codes.

@@ -30,8 +30,8 @@ class KeyInput(NamedTuple):
     """The input of the studio for one key of a question.
 
     key: in the survey file; it means the same in every type that has it. kind: "lines" for a list
-    of texts, "numbers" for a list of numbers, or "count" for a whole number. default: of a new
-    question.
+    of texts, "numbers" for a list of numbers, or "count" for a whole number. default: the default
+    of a new question.
     """
 
     key: str
@@ -41,7 +41,7 @@ class KeyInput(NamedTuple):
 
 
 class DesignForm(NamedTuple):
-    """How the studio designs questions of a type.
+    """The form in which the studio designs questions of a type.
 
     name: the label in the list of types. about: an explanation below it. inputs: for the keys that
     only this type has.

@@ -33,9 +33,8 @@ Path = tuple[PathPart, ...]
 class InvalidParts(NamedTuple):
     """Invalid parts, which are left out of the survey that is checked.
 
-    ids: of the questions left out. numbers: the positions of the parts that remain, by the name of
-    their list.
-    lists: the names of the lists with invalid parts.
+    ids: the ids of the questions left out. numbers: the positions of the parts that remain, by the
+    name of their list. lists: the names of the lists with invalid parts.
     """
 
     ids: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ class Composing(Analysis):
         return self.bound_one(schema, crowd, epsilon)
 
     def orders(self, schema: Schema, crowd: int, spread: float, search: bool = False) -> Orders:
-        """Return bounds to compose, in either order; spread: of all losses together.
+        """Return bounds to compose, in either order; spread: the spread of all losses together.
 
         A bound for every pair of records in every crowd holds for both orders. search: for
         searching only; estimates are enough.

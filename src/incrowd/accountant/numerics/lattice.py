@@ -299,7 +299,7 @@ WIDEST = 100.0  # over the deviation of a draw: the best exponent for a sum is n
 
 @dataclass(frozen=True)
 class Reach:
-    """How far a sum of draws of a lattice law can lie from zero, except for a mass of e^-41.
+    """The largest distance of a sum of draws from zero, except for a mass of e^-41.
 
     up and down: exponents s, and the cumulants of one draw at s and -s, including the extra spread
     that later coarsening may add.
@@ -312,7 +312,8 @@ class Reach:
     def of(cls, draw: Lattice, count: int, extra_variance: float) -> Reach:
         """Return the reach of up to `count` draws; draw: the part of the law off zero.
 
-        extra_variance: of one draw, added by steps +-h with E[exp(s X)] <= exp(s^2 h^2 / 2).
+        extra_variance: the extra variance of one draw, added by steps +-h with E[exp(s X)] <=
+        exp(s^2 h^2 / 2).
         """
         support = np.flatnonzero(draw.mass)
         law = Law(draw.step * (draw.first + support), np.log(draw.mass[support]))
@@ -422,7 +423,8 @@ class Discretization:
 
     @property
     def most_halvings(self) -> int:
-        """How often the step can be halved before the lattice no longer fits into memory."""
+        """The number of times that the step can be halved before the lattice no longer
+        fits into memory."""
         return max(1, min(MOST_HALVINGS, int(math.log2(MOST_POINTS / self.points))))
 
     @property

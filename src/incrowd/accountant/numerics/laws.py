@@ -151,7 +151,7 @@ def at_least(trials: int, chance: float, least: np.ndarray) -> np.ndarray:
 
 
 def ways(values: int, count: int) -> int:
-    """Return the number of multisets of `count` draws from so many values."""
+    """Return the number of multisets of `count` draws from that many values."""
     return math.comb(count + values - 1, count)
 
 

@@ -54,7 +54,7 @@ EXPONENT_TO_MULTIPLY = 600.0  # if exp of it is multiplied by up to e^100
 
 
 def relative(draws: float) -> float:
-    """Return the allowance for a sum of so many draws, as a share of the result."""
+    """Return the allowance for a sum of that many draws, as a share of the result."""
     return OPERATIONS * (TRANSFORMS + draws)
 
 

@@ -27,7 +27,7 @@ class BitChances(NamedTuple):
 
     @property
     def orders(self) -> tuple[BitChances, ...]:
-        """This bit for x against x', and reversed for x' against x."""
+        """The bit for x against x', and reversed for x' against x."""
         return (self,) if self.reversed == self else (self, self.reversed)
 
     @property

@@ -28,7 +28,7 @@ MOST_CLASSES = 1_000
 
 @dataclass(frozen=True)
 class Exposure:
-    """What one person sends: bits that a crowd hides, reports of several bits, and linked bits.
+    """The reports of one person: bits that a crowd hides, reports of several bits, and linked bits.
 
     Each with how many of it. linked: noise of bit flips that carry a name, and the largest number
     of bits that differ. redraws: the sum of -ln(1 - t) over the rounds in which noise was drawn

@@ -102,7 +102,7 @@ class LossGrid:
 
 @dataclass(frozen=True)
 class Goal:
-    """What is to be proved, in a crowd of so many people."""
+    """The claim to prove, in a crowd of a given size."""
 
     people: int
     epsilon: arb

@@ -126,7 +126,7 @@ class Floats(NamedTuple):
 
 
 class Grain(NamedTuple):
-    """How fine the sums of the empty seat are: the smoothing, and how many places u has."""
+    """The fineness of the sums of the empty seat: the smoothing, and the number of places of u."""
 
     smoothing: float
     places: int
@@ -233,7 +233,8 @@ def _products(laws: Iterable[Values]) -> Values:
 
 
 class Cover(NamedTuple):
-    """What does not depend on the class: n, gamma, e^epsilon - 1, and D (without a crowd)."""
+    """The quantities that do not depend on the class: n, gamma, e^epsilon - 1, and D (without a
+    crowd)."""
 
     others: int
     common: arb

@@ -225,7 +225,8 @@ def _collections(
 
 
 def verify_opened(receipt: Receipt, bundle: Bundle, folder: Path) -> None:
-    """Raise unless receipt and collections, read again from the folder, are what was opened."""
+    """Raise an error unless receipt and collections, read again from the folder, match what was
+    opened."""
     check(receipt, bundle)
     check_files(receipt, folder)
     for number, message in enumerate(receipt.messages):

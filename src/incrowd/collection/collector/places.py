@@ -36,7 +36,7 @@ class CollectorPlaces:
 
     @property
     def clock(self) -> Path:
-        """Since when the clock of this machine has been steady."""
+        """The time since which the clock of this machine has been steady."""
         return self.root / CLOCK_FILE
 
     @property

@@ -63,12 +63,12 @@ class Gate:
 
     @property
     def version(self) -> str | None:
-        """The version of the page of estimates; None while there is no page."""
+        """The version of the page of estimates; None if there is no page yet."""
         passed = self.passed()
         return _version(passed) if passed else None
 
     def page(self) -> str:
-        """Return the page of estimates; "" while there is none. It is rendered once per version.
+        """Return the page of estimates; "" if there is no page yet.
 
         Raises ReportsError if the reports are of too few people or were changed.
         """

@@ -47,13 +47,13 @@ class Receipt(StrictFileModel):
     """The facts of one release, as in receipt.json.
 
     bundle: SHA-256 of the bundle. start: signature and header, in hexadecimal; people, reports,
-    strata, tokens, and with one shuffler issued and used repeat what it states. tokens: of each
-    message, with two mixers; empty if some message had too few. rejected: sealed reports by kind.
-    dummies: their number; with two mixers, of each message. opened_people: the most people that the
-    opened plaintexts can be from. messages: in their order; none if there were too few tokens.
-    contradictions: starts of other releases that are signed by the same key, and exclude this one.
-    invitations: the inviter's signature and statement, when it has arrived; issued and used repeat
-    it.
+    strata, tokens, and with one shuffler issued and used repeat what it states. tokens: the tokens
+    of each message, with two mixers; empty if some message had too few. rejected: sealed reports by
+    kind. dummies: their number; with two mixers, of each message. opened_people: the most people
+    that the opened plaintexts can be from. messages: in their order; none if there were too few
+    tokens. contradictions: starts of other releases that are signed by the same key, and exclude
+    this one. invitations: the inviter's signature and statement, when it has arrived; issued and
+    used repeat it.
     """
 
     format: Literal["incrowd receipt 1"] = "incrowd receipt 1"
@@ -84,12 +84,12 @@ class Receipt(StrictFileModel):
 
     @property
     def signed(self) -> Signed[AnyRelease]:
-        """What the shuffler, or the second mixer, signed."""
+        """The statement that the shuffler, or the second mixer, signed."""
         return self._start(self.start)
 
     @property
     def contradicting(self) -> list[Signed[AnyRelease]]:
-        """What it signed, although it excludes this release."""
+        """The signed statement that excludes this release."""
         return list(map(self._start, self.contradictions))
 
     def _start(self, text: str) -> Signed[AnyRelease]:
@@ -98,7 +98,7 @@ class Receipt(StrictFileModel):
 
     @property
     def inviter(self) -> Signed[Invitations] | None:
-        """What the inviter signed, when it has arrived."""
+        """The statement that the inviter signed, once it has arrived."""
         if self.invitations is None:
             return None
         return Signed.parse(Invitations, bytes.fromhex(self.invitations))[0]
@@ -107,7 +107,7 @@ class Receipt(StrictFileModel):
 def accepted(dummies: Iterable[int], reports: Iterable[int], bundle: Bundle) -> list[int]:
     """Return the reports, dummies included, of each of the bundle's groups.
 
-    dummies: of each group. reports: of each message.
+    dummies: the dummies of each group. reports: the reports of each message.
     """
     of_messages = [*reports]
     return [

@@ -24,7 +24,7 @@ HEADERS = {"User-Agent": "incrowd", "Accept-Encoding": "identity", "Accept": "*/
 
 @dataclass(frozen=True)
 class Patience:
-    """How long to try, in seconds.
+    """The limits on retrying, in seconds.
 
     whole: in total. one: for a single try. first, longest: pauses between tries, each twice the
     one before and shortened at random by up to half, so that devices which were refused at the

@@ -30,7 +30,8 @@ class CrowdUploads:
     """The results of a crowd's uploads.
 
     people: number of senders. stored, repeated: accepted uploads. refused: their number by problem
-    type. sealed_reports: in all accepted uploads. bytes: of each upload. seconds: in total.
+    type. sealed_reports: in all accepted uploads. bytes: the bytes of each upload. seconds: in
+    total.
     """
 
     people: int

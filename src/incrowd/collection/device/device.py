@@ -98,7 +98,7 @@ class Device:
 
     @property
     def terms(self) -> tuple[TermLine, ...]:
-        """What a person should know before sending: titles and texts."""
+        """The facts that a person should know before sending: titles and texts."""
         return tuple(terms(self.bundle, self.promise))
 
     @property
@@ -125,7 +125,7 @@ class Device:
         """Randomize one person's answers and send everything in one upload.
 
         answers: one row, as a table or as a value for each question. stratum: its name, if there
-        are several. code: of the invitation, unless the link contains it. device_key: for
+        are several. code: the code of the invitation, unless the link contains it. device_key: for
         permanent responses. keep: store the upload until the collection closes, so that it can be
         withdrawn; it stays stored if it is sent again without.
 

@@ -48,7 +48,7 @@ class MixersTerms(Terms):
 class InviterKeys:
     """The inviter's private keys for one bundle.
 
-    signing: of its statement. tokens: of the entry, then of each message.
+    signing: the signing of its statement. tokens: the tokens of the entry, then of each message.
     """
 
     signing: Ed25519PrivateKey = field(repr=False)

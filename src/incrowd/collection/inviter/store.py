@@ -55,7 +55,7 @@ codes = Table(
 
 
 class SigningDecision(Enum):
-    """Whether a request is signed, or the problem that it is answered with."""
+    """The decision about a request: whether it is signed, or the problem that is returned."""
 
     SIGN = "sign"
     CLOSED = "closed"
@@ -67,7 +67,7 @@ class SigningDecision(Enum):
 
 @dataclass(frozen=True)
 class PreparedRequest:
-    """A request, prepared for the store. tag: of its code; id: of all its bytes.
+    """A request, prepared for the store. tag: the tag of its code; id: the id of all its bytes.
 
     in_range: whether all values are below their moduli.
     """
@@ -115,8 +115,8 @@ def _of_one(request: PreparedRequest, code: CodeState | None) -> SigningDecision
 class InviterStore(Database):
     """The store of an inviter, with the private keys of tokens.
 
-    keys: of the entry, then of each message; None while the store is not unlocked, and after they
-    were destroyed.
+    keys: the keys of the entry, then of each message; None while the store is not unlocked, and
+    after they were destroyed.
     """
 
     kind, other_kind = "an inviter", "collection.database-not-of-inviter"

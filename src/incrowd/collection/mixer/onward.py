@@ -22,7 +22,8 @@ Passed = Header | Batch  # what a mixer signs
 
 @dataclass(frozen=True)
 class Onward(ABC):
-    """What a mixer signs for a bundle, and the address to which it posts that, with its body."""
+    """The statement that a mixer signs for a bundle,
+    with its body and the address to post it to."""
 
     kind: ClassVar[type[Passed]]
 

@@ -38,8 +38,8 @@ class PageContent:
     """The content of a page: its questions and its promise.
 
     services: the addresses that the page contacts: the first has the bundle, the last takes
-    uploads. digest: of the bundle, in hexadecimal; "" if there is no bundle yet, and the promise is
-    then for a bundle with different parties as shuffler and collector.
+    uploads. digest: the digest of the bundle, in hexadecimal; "" if there is no bundle yet, and the
+    promise is then for a bundle with different parties as shuffler and collector.
     """
 
     plan: Plan

@@ -309,7 +309,7 @@ class Bundle(FileModel, ABC):
 
     @property
     def mixers(self) -> Literal[1, 2]:
-        """How many parties mix."""
+        """The number of parties that mix."""
         return 1
 
     @property
@@ -642,7 +642,7 @@ class MixersBundle(Bundle):
 
     @property
     def mixers(self) -> Literal[1, 2]:
-        """How many parties mix."""
+        """The number of parties that mix."""
         return 2
 
     @property

@@ -124,9 +124,9 @@ class Shape:
 def filled(shape: Shape, slots: Sequence[int], reports: Sequence[Sequence[bytes]]) -> list[bytes]:
     """Return the plaintexts of one person: in each run of slots, packed reports, then dummies.
 
-    slots: of each message, or one number for all messages together. reports: of each message.
-    Raises ProtocolError if there are more reports than slots; a device then draws all its noise
-    again.
+    slots: the slots of each message, or one number for all messages together. reports: the reports
+    of each message. Raises ProtocolError if there are more reports than slots; a device then draws
+    all its noise again.
     """
     plaintexts = [
         [shape.report(message, report) for report in packed]

@@ -17,7 +17,8 @@ MOST_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class ProblemKind:
-    """A type of problem. code: of its text. retry: whether the same bytes may be accepted later."""
+    """A type of problem. code: the code of its text. retry: whether the same bytes may be accepted
+    later."""
 
     name: str
     status: int

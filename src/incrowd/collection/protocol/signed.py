@@ -19,8 +19,8 @@ SIGNATURE_BYTES = 64
 class Statement(ABC):
     """A statement about a collection that one service signs.
 
-    domain: a prefix of what is signed, so that no statement can pass for one of another kind.
-    name: of what the statement is about, in messages. body: the SHA-256 of what follows it.
+    domain: a prefix of what is signed, so that no statement can pass for one of another kind. name:
+    the name of what the statement is about, in messages. body: the SHA-256 of what follows it.
     """
 
     domain: ClassVar[bytes]
@@ -79,7 +79,7 @@ class Signed(Generic[S]):
 
     @property
     def acknowledgment(self) -> str:
-        """What its receiver answers: the SHA-256 of signature and header, hexadecimal."""
+        """The answer of its receiver: the SHA-256 of signature and header, hexadecimal."""
         return hashlib.sha256(self.encoded).hexdigest()
 
     @classmethod

@@ -134,7 +134,8 @@ class TokenRequest:
 
 @dataclass(frozen=True)
 class Pending:
-    """What a device stores before it requests tokens, so that it never blinds or draws again.
+    """The state that a device stores before it requests tokens, so that it never blinds or draws
+    again.
 
     request: its bytes. inverses: undo the blinding of each value. inners: the sealed reports, one
     for each slot, message after message; dummies included.

@@ -197,7 +197,7 @@ def _valid(stream: pa.RecordBatchStreamReader) -> Pieces:
 
 
 class _Bounded:
-    """What a process writes. It takes no more memory than the process, even if that fails.
+    """The output of a process. It takes no more memory than the process, even if that fails.
 
     whole: whether all of it is held in memory, not only a piece at a time.
     """

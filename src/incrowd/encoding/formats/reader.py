@@ -15,7 +15,7 @@ Pieces = Iterator[tuple[pa.RecordBatch, int]]  # each piece with the amount read
 
 
 class Request(NamedTuple):
-    """What to read from a file.
+    """The parts of a file to read.
 
     columns: the names of the wanted columns, or None for all. numbers: those in which a comma
     between digits must be a decimal comma, as in 3,5. rows: the most rows of a piece. piece_bytes:
@@ -39,12 +39,12 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """What is in a file.
+    """The content of a file.
 
-    names: of all columns, in order. size: how much there is to read, in rows or bytes (`unit`).
-    pieces: the wanted columns, read while they are iterated. texts: the wording of columns. labels:
-    for a column, code -> label. missing: the codes of a column that mean no answer. sheets: the
-    names of all sheets of a workbook.
+    names: the names of all columns, in order. size: how much there is to read, in rows or bytes
+    (`unit`). pieces: the wanted columns, read while they are iterated. texts: the wording of
+    columns. labels: for a column, code -> label. missing: the codes of a column that mean no
+    answer. sheets: the names of all sheets of a workbook.
     """
 
     names: tuple[str, ...]

@@ -52,7 +52,7 @@ class CellPairs(StratumEvidence):
 
     @property
     def people(self) -> float:  # type: ignore[override]
-        """Of the message that has the fewest."""
+        """The number of people of the message that has the fewest."""
         return self.reading.people
 
     def score(self, beta: np.ndarray) -> np.ndarray:
@@ -146,7 +146,8 @@ class CellPairs(StratumEvidence):
 
     @cached_property
     def _split(self) -> int:
-        """How many parts of z are fixed in each step through the law: 1, then variables."""
+        """The number of parts of z that are fixed in each step through the law: 1,
+        then variables."""
         tails = [math.prod(self._sizes[place:]) for place in range(len(self._sizes))]
         return 1 + next(place for place, size in enumerate(tails) if size <= CHUNK)
 

@@ -52,7 +52,7 @@ class JointTable(StratumEvidence):
 
     @property
     def people(self) -> float:  # type: ignore[override]
-        """Of the table."""
+        """The number of people of the table."""
         return self.table.people
 
     @property

@@ -39,7 +39,7 @@ def expected_counts(
 ) -> np.ndarray:
     """Return the expected counts of pairs of a message, as `incrowd.reports.moments.pair_moments`.
 
-    shares: of the answers to some of the questions, by id.
+    shares: the shares of the answers to some of the questions, by id.
     """
     axes = [
         expected_axis(each, message.channels[each.id], shares.get(each.id)) for each in questions
@@ -61,7 +61,7 @@ def expected_axis(
 ) -> np.ndarray:
     """Return E[(1, the report's bits, pairs of them)] of one question.
 
-    shares: of the answers; by default as `guessed_shares`.
+    shares: the shares of the answers; by default as `guessed_shares`.
     """
     bits = question.domain.bits
     if not question.exclusive:
@@ -84,7 +84,7 @@ class LevelMoments:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of g."""
+        """The covariance of g."""
         return self.square - np.outer(self.mean, self.mean)
 
 
@@ -104,7 +104,8 @@ def level_moments(
 
 @dataclass(frozen=True)
 class ExpectedMessage:
-    """The expected reports of a message. moments: of the outcome, then of the noisy predictors."""
+    """The expected reports of a message. moments: the moments of the outcome, then of the noisy
+    predictors."""
 
     moments: Sequence[LevelMoments]
     copies: int
@@ -191,7 +192,7 @@ class ExpectedPairs(StratumEvidence):
 
     @cached_property
     def _mean(self) -> np.ndarray:
-        """Of u: 1, and the shares of people on the levels of the predictors."""
+        """The mean of u: 1, and the shares of people on the levels of the predictors."""
         return np.concatenate([[1.0], *(each.mean for each in self.messages[0].moments[1:])])
 
     @cached_property

@@ -244,7 +244,7 @@ class _Seen(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why there are no coefficients."""
+        """The reason why there are no coefficients."""
         return (
             f"the share of people {self.who} is {self.share:.4g} with an error of {self.noise:.2g} "
             "by the noise, and cannot be distinguished from zero (separation)"
@@ -305,7 +305,7 @@ def _seen(groups: Iterable[_Group], cells: StackedCells) -> list[_Seen]:
 
 
 class Risk(NamedTuple):
-    """How often a model will be refused, and mostly because of which people."""
+    """The chance that a model will be refused, and mostly because of which people."""
 
     chance: float
     levels: tuple[tuple[str, str], ...] = ()

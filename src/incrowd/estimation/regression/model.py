@@ -36,8 +36,8 @@ class Model:
     """scores: the value of the outcome on each of its levels; 0 and 1 for a logistic model.
 
     interactions: variables whose combinations of levels have coefficients. open: the ids of the
-    open questions, whose answers are the same for all people of a stratum. penalty: of a logistic
-    model.
+    open questions, whose answers are the same for all people of a stratum. penalty: the penalty of
+    a logistic model.
     """
 
     family: Family
@@ -61,7 +61,7 @@ class Model:
 
     @property
     def cells(self) -> int:
-        """Of that table."""
+        """The cells of that table."""
         return math.prod(len(variable.levels) for variable in self.randomized)
 
     @property
@@ -101,7 +101,7 @@ class Model:
 
     @property
     def term_levels(self) -> tuple[tuple[tuple[str, str], ...], ...]:
-        """For each term, its levels with the ids of their questions."""
+        """The levels of each term, with the ids of their questions."""
         return tuple(tuple((v.question.id, level) for v, level in t.levels) for t in self.terms)
 
     @property
@@ -125,7 +125,7 @@ class Model:
 
     @property
     def slopes(self) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...]:
-        """For each predictor with a slope, the question's id and the score of each answer."""
+        """The question's id and the score of each answer, for each predictor with a slope."""
         sloped = [v for v in self.predictors if v.slope]
         each = (zip(v.levels, v.slope, strict=True) for v in sloped)
         pairs = (tuple(compress(pairs, v.counted)) for v, pairs in zip(sloped, each, strict=True))

@@ -125,9 +125,9 @@ class Pairs(StratumEvidence):
     """A stratum, from pairs of questions.
 
     u: 1, then for each noisy predictor whether a person is on each of its levels. sizes: the number
-    of levels of the outcome and of each of those predictors. scores: of the outcome. lift: shape
-    (coefficients, columns of u), x = lift u; it contains the answers to open questions. sampled:
-    whether the people are a sample.
+    of levels of the outcome and of each of those predictors. scores: the scores of the outcome.
+    lift: shape (coefficients, columns of u), x = lift u; it contains the answers to open questions.
+    sampled: whether the people are a sample.
     """
 
     messages: Sequence[MessageRows]
@@ -138,7 +138,7 @@ class Pairs(StratumEvidence):
 
     @cached_property
     def people(self) -> float:  # type: ignore[override]
-        """Of the message that has the fewest."""
+        """The number of people of the message that has the fewest."""
         return min(moments.people for moments in self._moments)
 
     def score(self, beta: np.ndarray) -> np.ndarray:

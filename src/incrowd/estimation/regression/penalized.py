@@ -47,7 +47,7 @@ class StackedCells:
 
     @property
     def covariance(self) -> np.ndarray:
-        """Of the shares, by noise and, if the people are a sample, by sampling."""
+        """The covariance of the shares, by noise and, if the people are a sample, by sampling."""
         return self.noise if self.sampling is None else self.noise + self.sampling
 
     def without(self, place: int) -> StackedCells:

@@ -397,8 +397,8 @@ def present(plan: Plan, strata: Sequence[StratumShares], counted: Tally) -> floa
 class FitToPeople(NamedTuple):
     """A fit, and the share of the people who are not part of the model.
 
-    error_ratio: of a weighted fit, its standard errors divided by those without weights. merged:
-    the share of the people in strata that were released as one.
+    error_ratio: the error ratio of a weighted fit, its standard errors divided by those without
+    weights. merged: the share of the people in strata that were released as one.
     """
 
     fit: ModelFit

@@ -85,10 +85,10 @@ class Odds:
 class ModelFit:
     """Coefficients, or the reason why there are none.
 
-    covariance: of the coefficients. separated: the levels, with their questions, of a group that
-    may have no one with the outcome, or no one without it, or so few that normal intervals do not
-    hold. refusal: the chance that reports like these do not determine the coefficients, None if
-    unknown; risk: mostly because of which people.
+    covariance: the covariance of the coefficients. separated: the levels, with their questions, of
+    a group that may have no one with the outcome, or no one without it, or so few that normal
+    intervals do not hold. refusal: the chance that reports like these do not determine the
+    coefficients, None if unknown; risk: mostly because of which people.
     """
 
     coefficients: tuple[Coefficient, ...]
@@ -101,7 +101,7 @@ class ModelFit:
 
     @property
     def near(self) -> str:
-        """Why coefficients that exist cannot be relied on; "" if they can."""
+        """The reason why existing coefficients cannot be relied on; "" if they can."""
         if not self.separated:
             return ""
         return f"too few people {self.risk} are visible through the noise (separation)"
@@ -111,8 +111,8 @@ class ModelFit:
 class EvenForecast:
     """A forecast if answers whose shares are not stated are equally common.
 
-    refusal: the chance that reports will not determine the coefficients. largest_error: of the
-    standard errors of the coefficients except the intercept; None if there are none.
+    refusal: the chance that reports will not determine the coefficients. largest_error: the largest
+    error of the standard errors of the coefficients except the intercept; None if there are none.
     """
 
     refusal: float
@@ -258,7 +258,7 @@ class Regression(views.Result):
 
     @property
     def odds_ratios(self) -> tuple[Odds, ...]:
-        """For a logistic model: the odds divided by those at the reference."""
+        """The odds divided by those at the reference, for a logistic model."""
         if self.family != "logistic":
             return ()
         ends = [(each.estimate, each.low, each.high) for each in self.coefficients]

@@ -30,7 +30,7 @@ class Strata:
 
     @property
     def people(self) -> float:
-        """Of all strata."""
+        """The number of people in all strata."""
         return float(sum(part.people for part in self.parts))
 
     def weighted(self) -> list[tuple[float, StratumEvidence]]:

@@ -37,13 +37,13 @@ class ModelVariable:
 
     @property
     def answered(self) -> np.ndarray:
-        """Which levels are answers. "No answer" is one only if it was requested by name."""
+        """The levels that are answers. "No answer" is one only if it was requested by name."""
         asked = self.name == f"{self.question.id}={NO_ANSWER}"
         return np.array([asked or level != NO_ANSWER for level in self.levels])
 
     @property
     def counted(self) -> np.ndarray:
-        """For each level, whether people on it are part of the model."""
+        """Whether people on each level are part of the model."""
         present = [level not in self.absent for level in self.levels]
         return np.asarray(self.answered & present)
 
@@ -96,7 +96,8 @@ def whole(question: AnyQuestion) -> ModelVariable:
 
 
 def sloped(question: AnyQuestion, scores: Sequence[float]) -> ModelVariable:
-    """Return a question with one slope over all its answers. scores: of each except "no answer"."""
+    """Return a question with one slope over all its answers. scores: the scores of each except "no
+    answer"."""
     variable = whole(question)
     unscored = [0.0] * (len(variable.levels) - len(scores))
     return replace(variable, name=scored(question.id), slope=(*scores, *unscored))

@@ -54,7 +54,8 @@ class MarginCells:
         return np.outer(self.shares, self.cells.sum(axis=0)) * self.answered
 
     def targets(self, shares: np.ndarray) -> np.ndarray:
-        """Return the share of all people that each category should have. shares: of the cells."""
+        """Return the share of all people that each category should have. shares: the shares of the
+        cells."""
         return self.slopes @ shares if self.answered else self.shares
 
 
@@ -67,7 +68,7 @@ def with_everybody(margins: Sequence[MarginCells]) -> list[MarginCells]:
 
 @dataclass(frozen=True)
 class CellSums:
-    """How the cells of a table are computed from the entries of a joint estimate.
+    """The rule that computes the cells of a table from the entries of a joint estimate.
 
     entries: shape (rows, cells of the margins' questions), places in the joint estimate: a row for
     each cell of the table's questions that are in no margin, the last for all people. sums: shape
@@ -111,8 +112,8 @@ def weighted(
 def raked(shares: np.ndarray, margins: Sequence[MarginCells]) -> np.ndarray:
     """Return the weight of each cell, by iterative proportional fitting (Deming and Stephan 1940).
 
-    shares: of the cells, unbiased; some may be negative. Raises TableError if not all margins can
-    be met.
+    shares: the shares of the cells, unbiased; some may be negative. Raises TableError if not all
+    margins can be met.
     """
     margins = with_everybody(margins) if margins else []
     targets_of = [(each, each.targets(shares), 1 - each.cells.sum(axis=0)) for each in margins]

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class TableChange(NamedTuple):
-    """How a table is changed: weighted to margins, restricted to those who answered, or both.
+    """The change of a table: weighting to margins, restriction to those who answered, or both.
 
     noise_only, places: as for `incrowd.estimation.readings.table`.
     """
@@ -43,7 +43,7 @@ class TableChange(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the margins."""
+        """The names of the margins."""
         return tuple(margin.words for margin in self.margins)
 
     def population(self, people: float) -> float:
@@ -194,8 +194,8 @@ def weighted_levels(
     """Return the weighted shares of all combinations of a model's levels, with errors of noise and
     sampling.
 
-    groups: of releases, which become the first axis; if empty, there is no such axis. Raises
-    TableError as `derived` does.
+    groups: the groups of releases, which become the first axis; if empty, there is no such axis.
+    Raises TableError as `derived` does.
     """
     people = PeopleCells(plan, counted, counted_for(plan, model.ids, TableChange(margins, False)))
     weighted, _ = people.table(model.ids, margins, groups)
@@ -269,8 +269,8 @@ def _shares_among(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return sums of cells as shares of another sum, and their Jacobian: dt = (dp - t da) / a.
 
-    cells, whole: which cells are summed, a row for each sum. name: of the people who are the
-    whole, for the TableError if their share is not clearly above the noise; way_out: what would
+    cells, whole: which cells are summed, a row for each sum. name: the name of the people who are
+    the whole, for the TableError if their share is not clearly above the noise; way_out: what would
     work, for this error.
     """
     values = table.estimate.ravel()
@@ -293,8 +293,8 @@ def release_shares(
     """Return the weighted share of the people who are in each release, and the covariance of the
     shares.
 
-    margins: of open questions. If the margins determine the shares, they have no error. Raises
-    TableError for margins that do not fit the releases.
+    margins: the margins of open questions. If the margins determine the shares, they have no error.
+    Raises TableError for margins that do not fit the releases.
     """
     people = PeopleCells(plan, counted, ())
     groups = {label(names): [names] for names in people.releases}

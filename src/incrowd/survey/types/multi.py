@@ -71,7 +71,8 @@ class Multi(WithOptions):
 
     @property
     def domain(self) -> Domain:
-        """At most m of the answers (with "no answer" a superset of what can be sent)."""
+        """The sets of at most m of the answers (with "no answer" a superset of what can
+        be sent)."""
         return Domain(len(self.recorded), 0, self.at_most)
 
     @property

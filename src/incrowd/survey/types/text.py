@@ -96,7 +96,7 @@ class Text(AnyQuestion):
 
     @property
     def advice(self) -> str:
-        """Explain what a text question can and cannot estimate."""
+        """Advice on what a text question can and cannot estimate."""
         return (
             f"{self.id} is for a word, not for free text: of its {self.bits:,} bits "
             "`estimate --words` counts the words of a list that you bring, and no others can "

@@ -26,7 +26,7 @@ class YesNo(AnyQuestion):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """No, yes."""
+        """The answers no and yes."""
         return ("no", "yes")
 
     @property
@@ -36,7 +36,7 @@ class YesNo(AnyQuestion):
 
     @property
     def values(self) -> tuple[float, ...]:
-        """No counts 0, yes 1."""
+        """The values 0 for no and 1 for yes."""
         return (0.0, 1.0)
 
     @property
@@ -54,5 +54,5 @@ class YesNo(AnyQuestion):
 
     @property
     def page_field(self) -> PageField:
-        """Yes comes first."""
+        """The field of the page, where yes comes first."""
         return PageField("one", ("yes", "no"))

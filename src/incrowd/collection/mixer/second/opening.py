@@ -21,7 +21,7 @@ UNOPENED, TOKEN, REPEATED = "unopened", "token", "repeated"  # why an envelope i
 
 
 class EnvelopePiece(NamedTuple):
-    """What some envelopes of a stratum contain.
+    """The contents of some envelopes of a stratum.
 
     rows: the reports with valid tokens, concatenated. dropped: the number of others by kind.
     """

@@ -113,11 +113,11 @@ SealedRow = tuple[bytes, bytes, bytes]  # a sealed report in the database: its t
 class PreparedUpload:
     """An upload, prepared for storage.
 
-    id: of all its bytes; two uploads are equal exactly if their ids are. code: the tag of its
-    invitation or of the nonce in its entry token, or None if everybody is admitted. has_token:
+    id: the id of all its bytes; two uploads are equal exactly if their ids are. code: the tag of
+    its invitation or of the nonce in its entry token, or None if everybody is admitted. has_token:
     whether a valid token admits it, so that its code need not be known before. rows: one for each
-    sealed report; its mark ties the report to its upload, and looks random next to the marks of
-    the others.
+    sealed report; its mark ties the report to its upload, and looks random next to the marks of the
+    others.
     """
 
     id: bytes = field(repr=False)
@@ -136,8 +136,9 @@ class PreparedUpload:
 class StoreState:
     """The content of the database that concerns a group.
 
-    states: of its strata. codes: whether each code that can be used was used. present: the marks of
-    stored tags, as far as they were looked up. withdrawn: the last withdrawn upload of each holder.
+    states: the states of its strata. codes: whether each code that can be used was used. present:
+    the marks of stored tags, as far as they were looked up. withdrawn: the last withdrawn upload of
+    each holder.
     """
 
     states: Mapping[int, str]
