@@ -239,8 +239,11 @@ class CellsMessage(BaseMessage):
 
     @property
     def repeats(self) -> int:
-        """The number of independent reports of `parts` to which one person's reports amount: the most bits in
-        which two records differ (with other messages: `incrowd.plans.changes`)."""
+        """The number of independent reports of `parts` to which one person's reports amount.
+
+        It is the most bits in which two records differ (with other messages:
+        `incrowd.plans.changes`).
+        """
         return self.crossing.distance
 
     def people(self, accepted: int, declared: int) -> int:
