@@ -22,7 +22,7 @@ from tests.oracles.source import nodes_of
 SOURCE = Path(incrowd.__file__).parent
 LIBRARY = [file for file in SOURCE.rglob("*.py") if "cli" not in file.parts]
 TEXTS = [file for file in (SOURCE / "catalog").rglob("*.toml") if file.stem != "cli"]
-COMMAND = re.compile(r"`incrowd [^`]+`")  # a whole command may be named
+COMMAND = re.compile(r"`[a-z]+ [^`]+`")  # a whole command may be named
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]+(?![\w:{])|^-o$")
 
 

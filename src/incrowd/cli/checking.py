@@ -130,7 +130,8 @@ def _proof(plan: incrowd.Plan, holds: Guarantee, tail: float) -> Enclosure | str
                 progress=lambda step: status.update(f"proving in interval arithmetic: {step}"),
             )
         except ProofError as error:
-            return error.problems[0].shown
+            (problem,) = error.problems
+            return str(problem.arguments["reason"])
 
 
 def _proves(proof: Enclosure | str, holds: Guarantee) -> bool:

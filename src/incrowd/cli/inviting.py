@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incrowd.cli.console import print_json, say
-from incrowd.errors import UsageError, quantity
+from incrowd.errors import Unfit, UsageError, quantity
 
 if TYPE_CHECKING:
     from incrowd.collection.protocol.bundle import Bundle
@@ -71,8 +71,9 @@ def check_invitations(number: int, survey_page: str) -> None:
     if survey_page:
         try:
             checked_address(survey_page.rstrip("/"))
-        except ValueError as error:
-            raise UsageError.of("survey_page", survey_page, str(error)) from None
+        except Unfit as error:
+            path, reason = "survey_page", error.reason
+            raise UsageError.of(path, "survey.unfit", value=survey_page, reason=reason) from None
 
 
 def report_invitations(number: int, issued: int, output: Path, json: bool) -> None:

@@ -364,7 +364,7 @@ def _row(
             epsilon = epsilon_of(analysis) if solvable else requested.epsilon
             assessment = assess(analysis, sent, requested.crowd, epsilon)
     except IncrowdError as error:
-        return (analysis, "", "", "", str(error.problems[0].allowed))
+        return (analysis, "", "", "", str(error.problems[0].message))
     figures = (assessment.epsilon, assessment.delta.upper, assessment.eta)
     kind = figure_kind(assessment.proved, assessment.delta)
     if assessment.by != analysis:  # it is the best of several

@@ -28,7 +28,7 @@ from incrowd.collection.device.connection import HEADERS
 from incrowd.collection.machine import system
 from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.errors import IncrowdError, ReportsError, UsageError
+from incrowd.errors import IncrowdError, ReportsError, Unfit, UsageError
 from incrowd.plans.digests import FileCount
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, form_of, language_of, lines, render, route, texts
@@ -274,8 +274,8 @@ def dashboard(address: str, token: str) -> tuple[str, str]:
     token = token.strip() or fragment.strip()
     try:
         checked_address(base)
-    except ValueError as error:
-        raise UsageError.of("address", base, str(error)) from None
+    except Unfit as error:
+        raise UsageError.of("address", "survey.unfit", value=base, reason=error.reason) from None
     if not token or not token.isascii() or not token.isprintable():
         raise UsageError.of("token", "studio.no-token")
     return base, token
