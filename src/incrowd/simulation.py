@@ -1,4 +1,4 @@
-"""How accurate a plan's estimates are: draw, randomize, and estimate many collections."""
+"""The accuracy of a plan's estimates: draw, randomize, and estimate many collections."""
 
 from __future__ import annotations
 

@@ -105,8 +105,8 @@ class Numbers:
 class View:
     """A result for people. Every figure is already rounded.
 
-    legend: what stands above all else: the wording behind ids, or that a forecast is of no use.
-    lines: figures outside of tables. notes: sentences to show below.
+    legend: lines above everything else: the wording of ids, or a warning that a forecast is
+    useless. lines: figures outside of tables. notes: sentences to show below.
     """
 
     title: str

@@ -178,7 +178,7 @@ def _by_noise(schema: Schema) -> dict[BitFlip, DomainCounts]:
 def _sums(questions: DomainCounts, kind: RelationKey | None) -> tuple[Relation, ...]:
     """Return the largest sums of relations, one for each question, all of one kind if it is given.
 
-    Without a kind, the sum ends early once there are many.
+    Without a kind, the sum stops early if there are many.
     """
     total: tuple[Relation, ...] = ((0, 0, 0),)
     for domain, count in questions:

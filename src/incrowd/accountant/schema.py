@@ -1,4 +1,4 @@
-"""What one person sends: how many reports, and the questions in each of them."""
+"""The reports of one person: how many there are, and the questions in each of them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The smallest noise, and the smallest epsilon, at which a bound is small enough.
 
-What is sent depends on one parameter, the noise of a reference bit flip. A bound of delta is
+The reports depend on one parameter, the noise of a reference bit flip. A bound of delta is
 converted to the signal of the Gaussian mechanism with that delta. The logarithm of this signal is
 nearly linear in the logit of the noise, even for very small delta, so few bounds are computed.
 """

@@ -81,7 +81,7 @@ def _option(match: re.Match[str]) -> str:
 
 
 def problems_as_typed(error: IncrowdError) -> list[Problem]:
-    """Return the problems of an error, with options in the place of the library's parameters.
+    """Return the problems of an error, with options in place of the library's parameters.
 
     The fields of a ProtocolError are parts and problem types of the protocol, not parameters.
     """

@@ -1,4 +1,4 @@
-"""What the commands of a shuffler and of an inviter share: new bundles, and invitations."""
+"""The common part of the commands of a shuffler and of an inviter: bundles and invitations."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ A connection is closed if the head of a request arrives too slowly, or if an ans
 slowly. uvicorn waits for a head and for the reader of an answer without limit, stores any number of
 headers, accepts requests without a host, of other versions and protocols, and with two types, and
 does not notice that the sender of several requests has disconnected. Use a proxy in front of a
-service all the same; nothing here depends on it.
+service nevertheless; nothing here depends on it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What services that receive from devices have in common: requests of one length, and refusals."""
+"""The common part of services that receive from devices: requests of one length, and refusals."""
 
 from __future__ import annotations
 

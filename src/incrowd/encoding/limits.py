@@ -1,4 +1,4 @@
-"""How much memory and time the parsing of a file may take, from the environment."""
+"""The memory and time that parsing a file may take, from the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where answers come from: a file, or bytes that can be read only once."""
+"""The sources of answers: a file, or bytes that can be read only once."""
 
 from __future__ import annotations
 

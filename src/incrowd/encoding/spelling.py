@@ -1,4 +1,4 @@
-"""How a Python, spreadsheet or data frame value is written in a CSV file."""
+"""The text of a Python, spreadsheet, or data frame value in a CSV file."""
 
 from __future__ import annotations
 

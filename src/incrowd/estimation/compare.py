@@ -1,4 +1,4 @@
-"""What people ask of a two-way table: independence, association, shares in groups, comparisons.
+"""The usual figures of a two-way table: independence, association, shares in groups, comparisons.
 
 The figures take a `TableEstimate` with margins on the axes that a comparison leaves free: "any
 answer" is read off the reports directly, with less noise than a sum of noisy cells, and this is

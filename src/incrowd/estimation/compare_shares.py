@@ -1,9 +1,9 @@
 """The difference of two shares of the same people, whether or not one table holds both.
 
-The noise of both estimates and its covariance are always known. How many people are in both shares
-is known only from a table that holds all questions. Otherwise it lies within Fréchet's bounds, and
-the smallest possible number gives the largest error.
-Proof: docs/mathematics.md#shares-of-two-tables.
+The noise of both estimates and its covariance are always known. Only a table that holds all
+questions shows how many people are in both shares. Otherwise it lies within Fréchet's bounds, and
+the smallest possible number gives the largest error. Proof:
+docs/mathematics.md#shares-of-two-tables.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tables adjusted to look like proportions, by a named method; all of them are biased.
 
 "simplex" and "likelihood" make the shares of one table possible: none is negative, and they sum to
-one. "consistent" makes several tables agree on the margins that they share. How large the bias is
-on the data at hand is estimated by a parametric bootstrap.
+one. "consistent" makes several tables agree on the margins that they share. A parametric bootstrap
+estimates the bias for the given data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How precise tables are, by the same decoders that estimate them, before anything is collected.
+"""The precision of tables before anything is collected, by the decoders that estimate them.
 
 The variance of a table is that of its estimates, (E[g^2] - pi) / m, g the debiased report. Where
 the answers are known, as in a simulation, it is computed from them. Else the answers to different

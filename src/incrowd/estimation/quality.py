@@ -1,4 +1,4 @@
-"""How good the estimates of a table are, over many trials in which the answers are known."""
+"""The quality of the estimates of a table, over many trials in which the answers are known."""
 
 from __future__ import annotations
 

@@ -334,7 +334,7 @@ def open_of(survey: Survey, ids: QuestionIds) -> QuestionIds:
 def open_axis(
     survey: Survey, ids: QuestionIds, answers: tuple[str, ...], people: tuple[int, ...]
 ) -> OpenAxis:
-    """Return the open axis of a table, in the place of the first open question."""
+    """Return the open axis of a table, in place of the first open question."""
     clear = open_of(survey, ids)
     place = min(map(ids.index, clear))
     return OpenAxis(SEPARATOR.join(clear), answers, place, people)

@@ -1,4 +1,4 @@
-"""What an analyst may publish: tables, the crowd, and the guarantee that holds for it."""
+"""The results that an analyst may publish: tables, the crowd, and its guarantee."""
 
 from __future__ import annotations
 

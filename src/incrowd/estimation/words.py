@@ -263,7 +263,7 @@ def estimate_weighted_words(
     """Return `estimate_words` of the weighted mean of several parts of the people.
 
     drift: the covariance of the weights, zero where they are known. The mean is taken of the cells,
-    not of estimates: words that are no candidates collide alike in all parts, and the residuals of
+    not of estimates: words that are not candidates collide alike in all parts, and the residuals of
     the mean say what that does to it.
     """
     for part in parts:
@@ -316,7 +316,9 @@ class _Fit(NamedTuple):
 
 
 def _regress(parts: Sequence[WeightedCounts], places: np.ndarray, inverse: np.ndarray) -> _Fit:
-    """Return X_w - 1/b is X_w less its mean in each block, as the shares are: that is the
+    """Return regress the shares on the candidates.
+
+    X_w - 1/b is X_w minus its mean in each block, as the shares are: that is the
     background.
 
     Nonnegative least squares works on Cholesky's factor F: F F^T estimate = score.
@@ -353,7 +355,7 @@ def _cells(
     """Return debiased shares minus each block's mean for each part, the variance of the noise of
     the weighted mean of all parts, and the weights of blocks.
 
-    The value of a report bit s is inverse[1, s]; its mean square less its mean is the noise. A
+    The value of a report bit s is inverse[1, s]; its mean square minus its mean is the noise. A
     block weighs as the reports that would tell as much without weights.
     """
     shares, noise, inverted = [], np.zeros(()), np.zeros(())

@@ -88,7 +88,7 @@ def earlier_assumptions(before: Sequence[Rounds], repeating: Repeated) -> Iterat
 
 
 def _given(plans: Sequence[Rounds]) -> list[Permanent]:
-    """Return the permanent responses that plans give, each once."""
+    """Return the permanent responses that plans give, without repeats."""
     each = (
         permanent(rounds[0].survey, message) for rounds in plans for message in rounds[0].messages
     )

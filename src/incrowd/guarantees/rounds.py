@@ -1,4 +1,4 @@
-"""How much of a guarantee the rounds of a ledger have spent, and how many are left."""
+"""The part of a guarantee that the rounds of a ledger have spent, and the rounds that are left."""
 
 from __future__ import annotations
 

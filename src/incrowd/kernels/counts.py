@@ -1,4 +1,4 @@
-"""How often each bit of packed reports is set."""
+"""The number of times that each bit of packed reports is set."""
 
 from __future__ import annotations
 

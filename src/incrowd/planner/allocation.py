@@ -1,4 +1,4 @@
-"""How messages share what may leak: the noise, and the copies, with the smallest inflation.
+"""The allocation of the leak to messages: the noise and the copies with the smallest inflation.
 
 The inflation of a table is its variance over that of sampling alone: the people over the effective
 sample size. Messages of cells estimate tables together, by least squares, so that the inflation of

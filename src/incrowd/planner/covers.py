@@ -35,7 +35,7 @@ class _Cover(NamedTuple):
 
 
 def without_contained(sets: Sequence[VariableSet]) -> tuple[VariableSet, ...]:
-    """Return the sets that are not contained in another one, each once."""
+    """Return the sets that are not contained in another one, without repeats."""
     ordered = sorted(set(sets), key=sorted)
     members = indicators(ordered, max((max(ids) for ids in ordered), default=-1) + 1)
     contained = members @ members.T >= members.sum(axis=1)[:, None]

@@ -1,4 +1,4 @@
-"""What messages of cells tell about wanted tables: main effects and interactions.
+"""The information of messages of cells about wanted tables: main effects and interactions.
 
 Proof: docs/mathematics.md#inflation.
 """

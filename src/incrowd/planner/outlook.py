@@ -1,7 +1,7 @@
 """Survey -> how precise its tables and regressions would be, without a certificate.
 
 The messages and their noise are those of the large-crowd limit, from which the planner starts
-(docs/mathematics.md#large-crowds). What they would lead to is computed as for a plan, so that an
+(docs/mathematics.md#large-crowds). Their consequences are computed as for a plan, so that an
 estimate and a certified forecast have the same form.
 """
 

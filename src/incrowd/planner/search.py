@@ -1,4 +1,4 @@
-"""Which questions travel together: a search over what can be sent, in the large-N limit.
+"""The search for the questions that travel together, in the large-crowd limit.
 
 A candidate is a set of messages: the cells of some tables, which are crossed further or taken apart
 as long as the inflation falls; parities of all pairs of some questions, with the best cells for the
@@ -203,7 +203,7 @@ def _locally_capped(task: SearchTask, candidate: CellsCandidate) -> bool:
 
 
 def _capped(task: SearchTask, candidate: CellsCandidate) -> bool:
-    """Return whether not only the leak limits some messages, so that crossing more may help."""
+    """Return whether limits other than the leak affect some messages, so crossing more may help."""
     return _locally_capped(task, candidate) or not candidate.fits
 
 

@@ -1,4 +1,4 @@
-"""How many bits of each message a change of one person's answers can affect, for all messages.
+"""The number of bits of each message that a change of one person's answers can affect.
 
 Proof: docs/mathematics.md#parities.
 """

@@ -1,4 +1,4 @@
-"""What a collection of reports that came over a network states about how it was collected.
+"""The statements of a collection over a network about how it was collected.
 
 The claims are part of the collection and of every tally of it, so that the guarantee does not
 depend on a receipt that can be lost or moved.

@@ -1,4 +1,4 @@
-"""Which questions travel together if the survey leaves no choice."""
+"""The questions that travel together if the survey leaves no choice."""
 
 from __future__ import annotations
 

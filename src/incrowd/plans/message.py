@@ -1,4 +1,4 @@
-"""What a person sends: a joint report of some answers, or the cells of their table."""
+"""The messages of a person: a joint report of some answers, or the cells of their table."""
 
 from __future__ import annotations
 

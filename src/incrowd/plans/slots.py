@@ -1,4 +1,4 @@
-"""How many reports a person sends at most: the slots of an upload, and the tail beyond them.
+"""The largest number of reports per person: the slots of an upload, and the tail beyond them.
 
 Proof: docs/protocol.md, "Slots".
 """

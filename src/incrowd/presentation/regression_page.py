@@ -173,7 +173,7 @@ def _outcome(model: Regression) -> str:
 
 
 def _odds_of(model: Regression) -> str:
-    """Return the answer to it, if it is one that is explained."""
+    """Return the explained answer, if the outcome is one answer."""
     id, answer = model.outcome_level
     what = "Odds of" if model.family == "logistic" else "Share of"
     return f"{what} “{model.plan.survey.label_of(id, answer)}”: " if answer else ""

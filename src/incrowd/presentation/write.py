@@ -108,8 +108,8 @@ def has_content(result: Result, ending: str) -> bool:
 def save(result: Result, path: str | Path) -> bool:
     """Write a result as .csv, .json, .parquet, .html, .xlsx or .R, whole or not at all.
 
-    A .csv or .parquet file of a result without figures is not written; returns False then. Raises
-    UsageError for any other ending, or if the file cannot be written.
+    A .csv or .parquet file of a result without figures is not written; the result is then False.
+    Raises UsageError for any other ending, or if the file cannot be written.
     """
     ending = check_ending(path)
     if not has_content(result, ending):

@@ -1,4 +1,4 @@
-"""Which reports a client of the plan can have sent; the others are counted and left out."""
+"""The reports that a client of the plan can have sent; the others are counted and left out."""
 
 from __future__ import annotations
 

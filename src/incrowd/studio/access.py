@@ -1,4 +1,4 @@
-"""Who may use the studio: one browser on this machine, and only pages of the studio itself.
+"""Access to the studio: one browser on this machine, and only pages of the studio itself.
 
 The address that the command prints contains a token that works once; it is exchanged for a cookie
 that pages of other sites cannot use. A request must name this server as its host (otherwise a

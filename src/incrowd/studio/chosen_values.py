@@ -1,6 +1,6 @@
 """Values of a survey as people type them in forms, and the operations that write them.
 
-What is not a number is written as it was typed: the survey says what is wrong with it.
+Text that is not a number is written as it was typed: the survey says what is wrong with it.
 """
 
 from __future__ import annotations

@@ -536,7 +536,7 @@ async def change(studio: Studio, request: Request) -> Response:
 def _conflict(
     request: Request, project: Project, form: FormData, view: PageState, error: ConflictError
 ) -> Response:
-    """Return both values, and the choice between them. What was entered stays in its fields."""
+    """Return both values, and the choice between them. The input stays in its fields."""
     return render(
         request,
         "design_conflict.html" if is_fragment(request) else "design_conflict_page.html",

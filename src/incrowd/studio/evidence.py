@@ -1,4 +1,4 @@
-"""What was already done for a collection, read from the files of its project.
+"""The steps that were already taken for a collection, read from the files of its project.
 
 Nothing is remembered beside the files, so that the commands and the studio can take turns.
 """

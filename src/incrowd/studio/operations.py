@@ -72,7 +72,8 @@ class RemoveQuestion:
         _put_list(content, "regression", [*formulas])
 
     def _tables(self, content: Raw) -> list[Raw]:
-        """Return the tables without the question, each once; those of one question are left out."""
+        """Return the tables without the question and without repeats,
+        except those of one question."""
         left = []
         there = {_set_of(each) for each in tables(content) if self.id not in names(each)}
         for each in tables(content):
@@ -170,7 +171,7 @@ class SetTables:
 
 @dataclass(frozen=True)
 class SetRegression:
-    """A regression in the place of another. before: None adds one. after: None removes it."""
+    """A regression in place of another. before: None adds one. after: None removes it."""
 
     before: Raw | None
     after: Raw | None

@@ -1,4 +1,4 @@
-"""What every page of the studio needs: the projects, the jobs, and the frame around its content."""
+"""The common parts of all pages of the studio: projects, jobs, and the frame around the content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the studio writes for a collection, with the functions that the commands use."""
+"""The files that the studio writes for a collection, with the functions of the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who runs what in a collection, as plain TOML, and the terms that follow from it.
+"""The parties of a collection and their work, as plain TOML, and the terms that follow from it.
 
 `publication.toml` holds the choices of the form on the page. `collection.toml`, which the commands
 `shuffler init` and `inviter init` read, follows from it and from the survey.
@@ -80,7 +80,7 @@ FormTime = Annotated[str, AfterValidator(_time)]
 
 
 class Publication(Frozen):
-    """The choices of the page. What is not chosen yet is empty.
+    """The choices of the page. Choices that are still open are empty.
 
     mixers: 1 for a shuffler, 2 for two mixers and an inviter. here: what the person at this studio
     runs. organizations, addresses: by service. keys: public keys that others sent, by the fields

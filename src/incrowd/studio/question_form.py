@@ -1,6 +1,6 @@
 """The form of a question: what it shows, and the question that a filled form describes.
 
-What a type of question needs is stated by the type (`incrowd.survey.forms`).
+The fields of a type of question are defined by the type (`incrowd.survey.forms`).
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ class ShownResult(NamedTuple):
 
 
 async def show(cache: Cache, studio: Studio, request: Request) -> Response:
-    """Return the page of a choice. What is wrong with the choice is shown beside it."""
+    """Return the page of a choice. Errors in the choice are shown beside it."""
     return await asyncio.to_thread(_page, cache, studio, request)
 
 
@@ -353,7 +353,7 @@ def _fields(plan: Plan, choice: CallChoice, named: Sequence[Option]) -> Iterator
 
 
 def _requested(plan: Plan, choice: CallChoice, formula: Formula) -> Option:
-    """Return a regression that the survey requests, as one click."""
+    """Return a regression that the survey requests, as a one-click choice."""
     written = f"{formula.outcome} ~ {' + '.join(formula.on)}"
     if beyond := [name for name in _ONLY_COMMAND if getattr(formula, name)]:
         return Option("", written, ", ".join(beyond))

@@ -1,4 +1,4 @@
-"""Where the reports of a project are: files of `randomize` and `tally`, and opened releases."""
+"""The places of the reports of a project: files of `randomize` and `tally`, and opened releases."""
 
 from __future__ import annotations
 

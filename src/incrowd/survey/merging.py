@@ -1,7 +1,7 @@
 """Merging of answers in an analysis: several answers to a question are treated as one.
 
-What is asked, sent and guaranteed does not change. A question with merged answers has fewer
-answers, and everything that reads reports uses those: docs/estimates.md#merging-answers.
+The questions, the reports, and the guarantee do not change. A question with merged answers has
+fewer answers, and everything that reads reports uses those: docs/estimates.md#merging-answers.
 """
 
 from __future__ import annotations

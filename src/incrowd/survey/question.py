@@ -1,4 +1,5 @@
-"""What all types of questions share: their answers, the bits that carry them, their wording."""
+"""The common part of all types of questions: their answers, the bits that carry them, their
+wording."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ def fast_length(least: int) -> int:
 
 
 def convolved(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the law of the sum of two independent values; its first place is the sum of theirs."""
+    """Return the law of the sum of two independent values; the first places add up."""
     length = len(one) + len(other) - 1
     size = circle_size(1, length)
     return np.asarray(

@@ -1,4 +1,4 @@
-"""What is sent, in the terms of this program, from the accountant's description of it."""
+"""The reports in the terms of this program, from the accountant's description of them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The memory of a device: which bundles it answered, and an upload while it is needed.
 
-What was drawn for a bundle is the only thing that is ever sent for it. With two mixers, an upload
+Only the reports that were first drawn for a bundle are ever sent for it. With two mixers, an upload
 is pending until it has its tokens. The memory contains digests and sealed uploads, with the code of
 an invitation, but no answers and no times.
 """
@@ -89,7 +89,7 @@ class DeviceMemory:
         return sealed, sealed is not new
 
     def exchange(self, bundle: Bundle, old: SealedReports, new: SealedReports) -> SealedReports:
-        """Store `new` in the place of `old`, and return what is then stored.
+        """Store `new` in place of `old`, and return what is then stored.
 
         This is something else if another process was faster. Raises UsageError if nothing is stored
         anymore.

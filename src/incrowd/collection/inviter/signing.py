@@ -1,6 +1,6 @@
 """The private side of blind signatures (RFC 9474): s = z^(1/e) modulo n.
 
-The inviter computes roots of numbers that others choose. Three things keep the key inside:
+The inviter computes roots of numbers that others choose. Three measures keep the key inside:
 
 - Exponents and primes are secret, so `powmod_sec` of GMP is used, whose time and memory accesses
   depend on the lengths only.

@@ -1,4 +1,4 @@
-"""What a mixer signs and passes on, and to whom: its bundle decides.
+"""The statement that a mixer signs and passes on, and its receiver: its bundle decides.
 
 A shuffler signs a release of each group of strata, in one random order, for the collector. The
 first of two mixers signs a single batch, in which each stratum has its own random order, for the

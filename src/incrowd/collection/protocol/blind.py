@@ -188,9 +188,10 @@ def blind_all(
 ) -> list[tuple[bytes, int]]:
     """Return each blinded message, 256 bytes, and the inverse of its blinding factor.
 
-    blindings: from `random_blinding`, for these signatures only. One inversion serves all. With the
-    products P_i = m_1 r_1 ... m_i r_i (Montgomery's trick), the inverse of m_i r_i is
-    P_(i-1) / P_i; times m_i, it is that of r_i. P has an inverse exactly if every m_i and r_i has.
+    blindings: from `random_blinding`, for these signatures only. A single inversion is enough for
+    all of them. With the products P_i = m_1 r_1 ... m_i r_i (Montgomery's trick), the inverse of
+    m_i r_i is P_(i-1) / P_i; times m_i, it is that of r_i. P has an inverse exactly if every m_i
+    and r_i has.
     """
     n = key.modulus
     drawn = zip(messages, blindings, strict=True)

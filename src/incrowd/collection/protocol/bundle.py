@@ -531,7 +531,7 @@ class MixersBundle(Bundle):
 
     disposes: when everything is deleted that was not delivered, at least a day after closing. A
     mixer that reaches nobody tries again within an hour, and an operator has time to help.
-    What it guarantees depends on who works together, and so on `runs`; see `incrowd.guarantees`.
+    Its guarantee depends on who works together, and so on `runs`; see `incrowd.guarantees`.
     """
 
     format: Literal["incrowd bundle 2"] = "incrowd bundle 2"

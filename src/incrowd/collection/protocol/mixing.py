@@ -1,4 +1,4 @@
-"""What the inviter and the two mixers sign.
+"""The statements that the inviter and the two mixers sign.
 
 The first mixer signs one batch for each bundle: its header (the bundle's digest (32 bytes), the
 number of strata (2), then each stratum (2) with its people (8), the SHA-256 of the body (32)), and

@@ -1,4 +1,4 @@
-"""What services sign: statements with Ed25519, each kind under a domain of its own."""
+"""The statements that services sign with Ed25519, each kind under a domain of its own."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class CsvLayout(NamedTuple):
 
 
 def layout(source: AnswersSource, wanted: Sequence[str] = ()) -> CsvLayout:
-    """Return the layout that gives most of the wanted columns, and then most columns."""
+    """Return the layout that gives the most wanted columns and, among these, the most columns."""
     with source.open() as file:
         start = pa.input_stream(file, compression=source.compression).read(ROW_BYTES)
     if source.encoding is None:

@@ -1,4 +1,4 @@
-"""What to expect of a regression before anything is collected.
+"""The expected precision of a regression before anything is collected.
 
 Different questions are assumed to be independent, so the joint counts are a product of those of
 each question. Its answers are assumed to be equally common, unless their shares are stated.

@@ -125,7 +125,7 @@ def regress(
     -----
     If more than one in five such surveys would not support a logistic model, the maximum of its
     likelihood would be biased in the others. The result is then Firth's, with this chance
-    (`refusal`), the people who are hardly seen (`risk`), and the models without a penalty that
+    (`refusal`), the people who are rarely seen (`risk`), and the models without a penalty that
     these reports support (`ways_out`).
 
     References

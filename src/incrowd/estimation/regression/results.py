@@ -533,7 +533,7 @@ class Regression(views.Result):
             yield f"design effect of the coefficients: {' to '.join(ends)}"
 
     def _refusals(self) -> Iterator[str]:
-        """State how often reports will not support the model, unless rare, and what would work."""
+        """State how often reports will not support the model, and what would work."""
         if not self.expected or self.refusal is None or self.refusal <= SELDOM:
             return
         why = f": too few people {self.risk} will be visible through the noise" if self.risk else ""

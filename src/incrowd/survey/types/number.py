@@ -1,4 +1,4 @@
-"""A number, of which only its range is sent."""
+"""A number, of which only the range is sent."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def takes_numbers(question: AnyQuestion) -> TypeGuard[WithEdges]:
 
 
 class Number(WithEdges):
-    """A number, sorted into left-closed bins; the last bin is open. Then exactly one bin."""
+    """A number, sorted into left-closed bins; the last bin is open. The answer is then exactly one
+    bin."""
 
     type: Literal["number"] = "number"
     design_form: ClassVar[DesignForm] = DesignForm(
@@ -63,7 +64,7 @@ class Number(WithEdges):
     @property
     def values(self) -> tuple[float, ...] | None:
         """The middle of each bin; of the last, which is open, as if it were as wide as the one
-        before. None of merged bins."""
+        before. None for merged bins."""
         if self.merged:
             return None
         closed = [(a + b) / 2 for a, b in pairwise(self.edges)]

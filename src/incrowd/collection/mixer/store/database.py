@@ -156,7 +156,7 @@ def _is_cut(path: Path) -> bool:
 def _check_in_place(connection: Connection) -> None:
     """Raise StoreError if the files of a connection are not those at the database's address.
 
-    What was just stored is then lost, and must not be confirmed.
+    Recently stored data are then lost, and must not be confirmed.
     """
     if connection.dialect.name != "sqlite":
         return
@@ -192,7 +192,7 @@ identities = Table(
 
 
 class Database:
-    """A store in a database. What the database reports becomes a StoreError.
+    """A store in a database. Errors of the database become a StoreError.
 
     kind, metadata: the same for all stores of a class. secrets: None until the store is unlocked,
     and after its key was destroyed.
