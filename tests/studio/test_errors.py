@@ -62,6 +62,11 @@ REQUESTS = {
         "a.toml: is not UTF-8; save it as UTF-8",
         "a.toml: ist nicht in UTF-8 gespeichert; speichern Sie die Datei als UTF-8",
     ),
+    "a file of no format": (
+        lambda browser, _: import_of(browser, "a.png", b"\x89PNG\r\n\x1a\n" + bytes(99)),
+        "answers: got 'a.png'; ",
+        "answers: ",
+    ),
     "a wrong value of precision": (precision_of, "crowd: got 'many'", "crowd: "),
     "a wrong margin": (
         margin_of,

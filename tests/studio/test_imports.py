@@ -369,7 +369,7 @@ def test_the_data_are_checked_against_the_survey(project):
     project.save(project.text().replace('"999"', '"998"'), expected=version(project.text()))
     checked = check_work(steps.append, project.survey_path, imports.data_path(project), "")
     (finding,) = (each for each in checked.check.findings if "999" in str(each))
-    assert imports.missing_code(finding) == "999"
+    assert finding.missing_code == "999"
 
 
 def test_a_check_runs_beside_the_page(browser, studio, project):

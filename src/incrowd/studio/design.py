@@ -581,7 +581,6 @@ def _rendered(
         table_name=" × ".join,
         about=partial(_about, page),
         has_pair=lambda one, other: frozenset((one, other)) in page.pairs,
-        missing_code=imports.missing_code,
         seen=page.seen,
     )
     return with_version(response, page.seen)

@@ -28,7 +28,7 @@ from incrowd.encoding.answers import load_data
 from incrowd.encoding.sources import codec, source_of
 from incrowd.errors import IncrowdError, SurveyError, UsageError
 from incrowd.files import PRIVATE, write_text
-from incrowd.sampling.check import AnswersCheck, AnswersFinding, check
+from incrowd.sampling.check import AnswersCheck, check
 from incrowd.studio.document import Comment, Operation, Raw, SurveyDocument, version
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.names import within
@@ -365,13 +365,7 @@ async def show_check(studio: Studio, request: Request) -> Response:
         project=project,
         job=check_of(studio, project),
         seen=version(project.text()),
-        missing_code=missing_code,
     )
-
-
-def missing_code(finding: AnswersFinding) -> str:
-    """Return the code that a finding proposes to take for no answer, or ""."""
-    return finding.missing_code
 
 
 def edges_from_data(data: Path, id: str) -> Sequence[float | int]:
