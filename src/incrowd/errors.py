@@ -22,7 +22,6 @@ from incrowd.catalog.sentences import (
     system_words,
     text_of,
 )
-from incrowd.catalog.sentences import likely as likely_message
 from incrowd.characters import visible
 
 
@@ -188,11 +187,6 @@ def unreadable(error: OSError) -> Sentence:
     if not error.errno:
         return sentence("shared.incomplete")
     return sentence("shared.unreadable", reason=system_words(error))
-
-
-def likely(word: object, names: Iterable[str]) -> str:
-    """Return "did you mean X? " in English, until all rooms make messages by code."""
-    return str(likely_message(word, names))
 
 
 _SINGULAR = {

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.characters import cleaned, hidden
 from incrowd.drafts.missing import FEW, no_answers, number, spikes
 from incrowd.errors import quantity
@@ -41,10 +42,15 @@ class DraftQuestion:
 
 @dataclass(frozen=True)
 class SkippedColumn:
-    """A column that cannot become a question, and the reason."""
+    """A column that cannot become a question, and why."""
 
     id: str
-    reason: str
+    why: Sentence
+
+    @property
+    def reason(self) -> str:
+        """The reason in English."""
+        return str(self.why)
 
 
 ColumnDraft = DraftQuestion | SkippedColumn
@@ -141,7 +147,7 @@ def even(low: float, high: float) -> list[float | int]:
     return [_plain(edge) for edge in sorted({low, *(np.round(e / unit) * unit for e in inner)})]
 
 
-BAD_NAME = "a name cannot contain a comma or begin or end with a space; rename it"
+BAD_NAME = sentence("drafts.bad-name")
 MOST_OPTIONS = 1000
 MOST_CODES = 10  # so few whole numbers may be codes rather than amounts
 FEWEST_BINS = 4  # with fewer, most answers are equal, and the user has to choose the edges
@@ -181,7 +187,7 @@ def question_of(column: DataColumn) -> ColumnDraft:
     if not is_id(column.name):
         return SkippedColumn(column.name, BAD_NAME)
     if character := hidden(column.name):
-        return SkippedColumn(column.name, f"its name contains {character}; rename it")
+        return SkippedColumn(column.name, sentence("drafts.hidden-character", character=character))
     column = _with_items(column)
     codes = tuple(dict.fromkeys((*column.missing, *no_answers(column.counts, column.labels))))
     counts = {value: n for value, n in column.counts.items() if value not in codes}
@@ -209,22 +215,20 @@ def _typed(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
     """Choose the type of a question, and its options or edges, by its answers."""
     name, values = column.name, list(counts)
     if not values:
-        return SkippedColumn(name, "it is empty or contains only codes for no answer")
+        return SkippedColumn(name, sentence("drafts.empty-column"))
     if column.labels and set(values) <= set(column.labels):
         missing = (*column.missing, *no_answers(column.counts, column.labels))
         return labeled(name, {c: w for c, w in column.labels.items() if c not in missing})
     if len(values) == 1:
-        return SkippedColumn(name, "everyone who answered gave the same answer")
+        return SkippedColumn(name, sentence("drafts.one-answer"))
     if column.lists:
         return _multi(column, counts)
     if meaning := yes_and_no(values):
         return yes_no(name, {} if is_plain(values) else meaning)
-    if reason := _as_written(values):
-        return SkippedColumn(name, reason)
+    if why := _as_written(values):
+        return SkippedColumn(name, why)
     if _is_id_column(column, counts):
-        return SkippedColumn(
-            name, f"it looks like an id; use --id {name} if it identifies the person"
-        )
+        return SkippedColumn(name, sentence("drafts.looks-like-id", name=name))
     numbers = [number(value) for value in values]
     if all(each is not None for each in numbers):
         pairs = zip(values, numbers, strict=True)
@@ -232,8 +236,7 @@ def _typed(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
     if len(values) > MOST_OPTIONS or (
         len(values) > FEWEST_ROWS and FEWEST_EACH * len(values) > column.rows
     ):
-        texts = f"{len(values):,} different texts"
-        return SkippedColumn(name, f"it is free text, with {texts}; group them into a few answers")
+        return SkippedColumn(name, sentence("drafts.free-text", texts=len(values)))
     return _listed(name, {"type": Choice.type_name()}, values)
 
 
@@ -245,15 +248,15 @@ def _listed(name: str, keys: Mapping[str, Any], values: Sequence[str]) -> DraftQ
     return DraftQuestion(name, {**keys, "options": sorted({*words.values()})} | codes)
 
 
-def _as_written(values: Sequence[str]) -> str:
-    """Return why the answers cannot be used as they are written; empty if they can."""
+def _as_written(values: Sequence[str]) -> Sentence | None:
+    """Return why the answers cannot be used as they are written; None if they can."""
     if all(map(_DATE.fullmatch, values)):
-        return "it contains dates; group them in a new column, such as the month"
+        return sentence("drafts.dates")
     if any("," in value for value in values) and all(map(_DECIMAL_COMMA.fullmatch, values)):
-        return "its numbers have a decimal comma; write them with a decimal point"
+        return sentence("drafts.decimal-comma")
     if _lists(values, ","):
-        return f'some cells contain several answers, separated by commas; use "{SEPARATOR}" instead'
-    return ""
+        return sentence("drafts.separated-by-commas", separator=SEPARATOR)
+    return None
 
 
 def yes_no(name: str, meaning: Mapping[str, str]) -> DraftQuestion:
@@ -269,7 +272,7 @@ def labeled(name: str, labels: Mapping[str, str]) -> ColumnDraft:
     words = {code: cleaned(label or code) for code, label in labels.items()}
     options = list(dict.fromkeys(words.values()))
     if len(options) < 2:
-        return SkippedColumn(name, "it has fewer than two answers")
+        return SkippedColumn(name, sentence("drafts.few-answers"))
     if meaning := yes_and_no(options):
         question = yes_no(name, {code: meaning[word] for code, word in words.items()})
         shown = {answer: word for word, answer in meaning.items() if word.casefold() != answer}
@@ -340,7 +343,7 @@ def _lists(values: Sequence[str], separator: str) -> bool:
 def _multi(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
     options = sorted({*counts} - {NONE, ""})
     if len(options) < 2:
-        return SkippedColumn(column.name, "it has fewer than two answers")
+        return SkippedColumn(column.name, sentence("drafts.few-answers"))
     question = _listed(column.name, {"type": Multi.type_name()}, options)
     most = min(column.longest, len(question.keys["options"]))
     question = replace(question, keys={**question.keys, "at_most": most})

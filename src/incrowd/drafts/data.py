@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from incrowd.catalog.sentences import joined, sentence
 from incrowd.drafts import redcap, xlsform
 from incrowd.drafts.columns import ColumnDraft, DataColumn, SkippedColumn, question_of
 from incrowd.drafts.draft import Draft
@@ -17,7 +18,7 @@ from incrowd.encoding.answers import Data, load_data, load_sheet, sheet_names
 from incrowd.encoding.cells import by_value, is_list, texts_of, without_point
 from incrowd.encoding.frames import is_frame
 from incrowd.encoding.sources import AnswersSource, source_of
-from incrowd.errors import AnswersError, InWords
+from incrowd.errors import AnswersError
 
 FROM_DATA = (
     "options and edges were taken from the data; review them before anyone else reads the survey"
@@ -29,8 +30,8 @@ def draft_of(name: str, data: Data) -> Draft:
     """Draft a question for each column from its values. Raises AnswersError without rows."""
     table = data.table
     if table.num_rows < 2:
-        rows = InWords("one row" if table.num_rows else "no rows")
-        raise AnswersError.of("answers", rows, "at least two rows with answers are needed")
+        rows = sentence("drafts.one-row" if table.num_rows else "drafts.no-rows")
+        raise AnswersError.of("answers", "drafts.few-rows", rows=rows)
     columns = tuple(_column_draft(data, place) for place in range(table.num_columns))
     small = f"{table.num_rows:,} people are few; `incrowd plan` shows how large the errors are"
     notes = (FROM_DATA, small) if table.num_rows < SMALL else (FROM_DATA,)
@@ -41,7 +42,7 @@ def _column_draft(data: Data, place: int) -> ColumnDraft:
     names = data.table.column_names
     name, cells = names[place], data.table.column(place).combine_chunks()
     if names.count(name) > 1:
-        return SkippedColumn(name, f"{names.count(name)} columns have this name; rename them")
+        return SkippedColumn(name, sentence("drafts.same-name", columns=names.count(name)))
     lists = is_list(cells.type)
     counts = _counts(pc.list_flatten(cells) if lists else cells)
     empty = cells.null_count if lists else len(cells) - sum(counts.values())
@@ -112,9 +113,12 @@ def draft(
 def _with_questions(draft: Draft) -> Draft:
     """Return the draft. Raises AnswersError if it has no questions."""
     if not draft.questions:
-        reasons = "; ".join(f"{each.id}: {each.reason}" for each in draft.left_out[:3])
-        works = f"name another file: {reasons}" if reasons else "name another file"
-        raise AnswersError.of("answers", InWords("no column can become a question"), works)
+        advice = sentence("drafts.another-file")
+        if columns := draft.left_out[:3]:
+            reasons = [sentence("drafts.column", id=each.id, why=each.why) for each in columns]
+            why = joined("drafts.one-and-another", reasons)
+            advice = sentence("drafts.another-file-because", why=why)
+        raise AnswersError.of("answers", "drafts.no-question", advice=advice)
     return draft
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from incrowd.catalog.sentences import sentence
 from incrowd.drafts.columns import (
     BAD_NAME,
     ColumnDraft,
@@ -45,10 +46,10 @@ _SHORT = {
 _KEYS = {name: key for names in (_NAMES, _SHORT) for key, name in names.items()}
 _SLIDER = (0.0, 100.0)
 _NOT_ASKED = {
-    "calc": "it is calculated; ask for what you want to know, or group it in a new column",
-    "sql": "its choices are in a database; list them as options",
-    "file": "it is a file",
-    "signature": "it is a signature",
+    "calc": sentence("drafts.calculated"),
+    "sql": sentence("drafts.in-a-database"),
+    "file": sentence("drafts.file"),
+    "signature": sentence("drafts.signature"),
 }
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
@@ -79,8 +80,10 @@ def _questions(row: DictionaryRow, first: bool) -> list[ColumnDraft]:
     if kind in _NOT_ASKED:
         return [SkippedColumn(name, _NOT_ASKED[kind])]
     if first or row.get("identifier", "").lower() == "y":
-        reason = f"it is the record id; use --id {name} if it identifies the person"
-        return [SkippedColumn(name, reason if first else "it is marked as an identifier")]
+        why = sentence("drafts.identifier")
+        if first:
+            why = sentence("drafts.record-id", name=name)
+        return [SkippedColumn(name, why)]
     if not is_id(name):
         return [SkippedColumn(name, BAD_NAME)]
     choices = _choices(row.get("choices", ""))
@@ -99,7 +102,7 @@ def _typed(name: str, kind: str, row: DictionaryRow, choices: Mapping[str, str])
         return numbers(name, low or _SLIDER[0], high or _SLIDER[1])
     if row.get("validation", "").startswith(("integer", "number")):
         return numbers(name, number(row.get("low", "")), number(row.get("high", "")))
-    return SkippedColumn(name, "it is free text or a date")
+    return SkippedColumn(name, sentence("drafts.text-or-date"))
 
 
 def _choices(text: str) -> dict[str, str]:

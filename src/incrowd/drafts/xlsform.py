@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from incrowd.catalog.sentences import sentence
 from incrowd.drafts.columns import (
     BAD_NAME,
     ColumnDraft,
@@ -230,7 +231,7 @@ def _typed(name: str, kind: str, codes: Mapping[str, str], constraint: str) -> C
         return DraftQuestion(
             name, {"type": YesNo.type_name(), "values": {"OK": "yes"}, "optional": True}
         )
-    return SkippedColumn(name, f"answers of type {kind} cannot be counted")
+    return SkippedColumn(name, sentence("drafts.uncounted-type", type=kind))
 
 
 def _multi(name: str, codes: Mapping[str, str], constraint: str) -> ColumnDraft:
