@@ -72,7 +72,7 @@ def new_file(folder: Path) -> Iterator[NewFile]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Create a temporary folder; it is renamed to `path` if the block succeeds, else removed.
+    """Create a temporary folder; it is renamed to `path` if the block succeeds, otherwise removed.
 
     The caller makes sure that the files in it reach the disk.
     """
@@ -243,7 +243,8 @@ def is_stream(path: str | Path) -> bool:
 
 
 def _descriptor(path: str | Path) -> Path | None:
-    """Return the open file of a process that the path, or a link on its way, names; else None."""
+    """Return the open file of a process that the path, or a link on its way, names;
+    otherwise None."""
     name, seen = Path(path), set[Path]()
     while name not in seen:
         seen.add(name)

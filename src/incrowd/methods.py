@@ -33,10 +33,11 @@ Label = Mapping[str, str]  # language -> text
 class MethodOption:
     """An option of a method, with its value on the command line and in a form of the studio.
 
-    name: of the argument of the function. kind: a question; a list of them, as a,b; a word, one of
-    `choices`; a figure (a number); a line of text; a flag; or scores, the numbers of answers, as
-    QUESTION=1,2,5, on the command line only. help: for the command. label: for the form. command:
-    the option of the command, if it has another name. required: whether the method needs it.
+    name: the name of the argument of the function. kind: a question; a list of them, as a,b; a
+    word, one of `choices`; a figure (a number); a line of text; a flag; or scores, the numbers of
+    answers, as QUESTION=1,2,5, on the command line only. help: for the command. label: for the
+    form. command: the option of the command, if it has another name. required: whether the method
+    needs it.
     """
 
     name: str
@@ -57,13 +58,13 @@ class MethodOption:
 class Method:
     """A statistical method: a function(plan, reports, ...) that returns a `views.Result`.
 
-    name: of the function. module: where it is, below `incrowd`. label: the heading of its results
-    in the studio, and view: their address. public: whether the function is a public name. results:
-    the public classes of its results, as "module:name". options: those that the method has alone.
-    Of the shared ones (see `incrowd.estimation.options`), every method can merge answers and accept
-    a smaller crowd; errors: it has `noise_only`; weighted: it has `margins`; answered: the default
-    of `of_those_who_answered`, None if it has no such option. tallies: it also reads counts of
-    reports. for_script: options that its R script needs.
+    name: the name of the function. module: where it is, below `incrowd`. label: the heading of its
+    results in the studio, and view: their address. public: whether the function is a public name.
+    results: the public classes of its results, as "module:name". options: those that the method has
+    alone. Of the shared ones (see `incrowd.estimation.options`), every method can merge answers and
+    accept a smaller crowd; errors: it has `noise_only`; weighted: it has `margins`; answered: the
+    default of `of_those_who_answered`, None if it has no such option. tallies: it also reads counts
+    of reports. for_script: options that its R script needs.
 
     line, help: in the list of commands, and of the command, which is made from this declaration.
     command: the words of a command that is written by hand, after `incrowd`, for methods without a

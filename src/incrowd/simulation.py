@@ -199,7 +199,7 @@ def invented(survey: Survey, people: int, rng: np.random.Generator) -> pa.Table:
     """Return made-up answers, one row per person: a simulation that says nothing about anybody.
 
     Every question is answered independently of all others. Its answers are as common as the survey
-    expects (`shares`); where it states nothing, each is half as common as the one before, a
+    expects (`shares`); where it states nothing, each is half as common as the previous one, a
     twentieth of the people gives no answer to an optional question, and the answers to an open
     question are equally common. The result can be written to a file of answers for the survey.
     """

@@ -199,7 +199,7 @@ class Result(Tabular, Notebook):
     """A result of a statistical method, in every form that it has.
 
     guarantee: what holds for the people in the reports; None if nothing is promised. seed: None for
-    real reports, else the seed of a simulation, about which every form warns.
+    real reports, otherwise the seed of a simulation, about which every form warns.
     """
 
     guarantee: Any

@@ -61,7 +61,8 @@ class Deltas(NamedTuple):
 
 
 class TiltedReport(NamedTuple):
-    """The tilted law of one person's contribution to T: `sign` with probability hit, else 0."""
+    """The tilted law of one person's contribution to T: `sign` with probability hit,
+    otherwise 0."""
 
     hit: float
     miss: float

@@ -87,7 +87,7 @@ def smallest(
     """Return the smallest noise at which the last bound is at most `wanted`.
 
     phases: (bound, share of the wanted value that is close enough), with ever sharper bounds; each
-    search starts where the one before ended. Raises PrivacyError if no noise is enough.
+    search starts where the previous one ended. Raises PrivacyError if no noise is enough.
     """
     goal = math.log(gaussian_signal(epsilon, wanted))
 

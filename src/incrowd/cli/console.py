@@ -236,7 +236,8 @@ def print_json(data: Any) -> None:
 
 
 def printed_as_json(json: bool, facts: dict[str, Any], seed: int | None) -> bool:
-    """Print the facts if JSON was requested, and return whether; else warn of a simulation.
+    """Print the facts if JSON was requested, and return whether it was; otherwise warn of a
+    simulation.
 
     Every result from reports goes through here, so that none lacks the warning.
     """

@@ -158,7 +158,7 @@ class Setting:
 
 
 def of_a_setting(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace the first parameter of a command, `setting`, by the options of a Setting."""
+    """Replace the first parameter of a command, `setting`, with the options of a Setting."""
     shared = signature(Setting, eval_str=True).parameters.values()
     specific = tuple(signature(command, eval_str=True).parameters.values())[1:]
 

@@ -52,8 +52,8 @@ def sending_in_node(
     """Let people send; yield a function that waits for all of them and returns the results.
 
     program: Node. answers: the answers of each person, by question, as in a file of answers. codes,
-    strata: of each person. progress: called with 1 after each upload. Uploads without an outcome
-    count as refused.
+    strata: the strata of each person. progress: called with 1 after each upload. Uploads without an
+    outcome count as refused.
     """
 
     def client_answers(row: Mapping[str, Any]) -> dict[str, Any]:

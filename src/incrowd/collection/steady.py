@@ -43,10 +43,10 @@ class TimedClock(Protocol):
     """A clock that also states which time counts."""
 
     def __call__(self) -> datetime:
-        """Return what the clock shows."""
+        """Return the time of the clock."""
 
     def confirmed(self) -> datetime:
-        """Return the same if that time counts; else NEVER."""
+        """Return the same time if it is confirmed; otherwise NEVER."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class CertainClock:
     read: Clock
 
     def __call__(self) -> datetime:
-        """Return what the clock shows."""
+        """Return the time of the clock."""
         return self.read()
 
     def confirmed(self) -> datetime:
@@ -77,11 +77,11 @@ class SteadyClock:
         self._lock = Lock()
 
     def __call__(self) -> datetime:
-        """Return what the clock shows."""
+        """Return the time of the clock."""
         return self._read().time
 
     def confirmed(self) -> datetime:
-        """Return what the clock shows if that time counts; else NEVER.
+        """Return the time of the clock if it is confirmed; otherwise NEVER.
 
         Log a jump, and wait from then on. If the file cannot be written, the reading is kept in
         memory.

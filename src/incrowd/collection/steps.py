@@ -21,7 +21,7 @@ STORING, KEYS, WORKING = "storing", "finding the keys", "working"  # of services
 class ServiceSteps:
     """The steps of a service's work, and why each one that currently fails does so.
 
-    names: of all steps, for the metric.
+    names: the names of all steps, for the metric.
     """
 
     def __init__(self, *names: str) -> None:

@@ -108,7 +108,7 @@ def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
 
 
 def _chosen(parsed: Content, survey: Survey, wanted: Sequence[str]) -> Pieces:
-    """Yield the wanted columns in their order, with codes replaced by their labels."""
+    """Yield the wanted columns in their order, with codes replaced with their labels."""
     questions = {question.id: question for question in survey.questions}
     for piece, done in parsed.pieces:
         columns = {name: piece.column(name) for name in wanted}

@@ -103,7 +103,7 @@ class Decoded(NamedTuple):
 
 
 def decoded(question: AnyQuestion, codes: Codes, column: pa.Array) -> Decoded:
-    """Replace the codes of a column by answers; codes for no answer become null."""
+    """Replace the codes of a column with answers; codes for no answer become null."""
     if not (codes.values or codes.missing):
         return Decoded(column, np.zeros(len(column), bool))
     if is_list(column.type):
@@ -125,7 +125,7 @@ def code_list(codes: Codes, most: int = 12) -> Sentence | list[str]:
 
 
 def _with_semicolons(question: AnyQuestion, codes: Codes, texts: pa.Array) -> pa.Array:
-    """Replace the spaces between codes, as XLSForm software writes them, by semicolons.
+    """Replace the spaces between codes, as XLSForm software writes them, with semicolons.
 
     Cells with anything else stay unchanged, and so does an option that looks like codes.
     """

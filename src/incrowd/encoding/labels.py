@@ -13,7 +13,7 @@ Labels = Mapping[str, str]
 
 
 def with_labels(column: pa.Array, question: AnyQuestion, codes: Codes, labels: Labels) -> pa.Array:
-    """Replace the codes of a column by labels, except for codes that the survey uses itself."""
+    """Replace the codes of a column with labels, except for codes that the survey uses itself."""
     if not labels or codes.values:
         return column
     replaced = {

@@ -55,7 +55,7 @@ class Encoded(NamedTuple):
     outside: Outside = Outside()
 
     def drawn(self, up: np.ndarray) -> Encoded:
-        """Return the set bits of an amount. up: 1 for rows that are rounded up, else 0."""
+        """Return the set bits of an amount. up: 1 for rows that are rounded up, otherwise 0."""
         places = self.places + up
         return Encoded(self.rows[places >= 0], places[places >= 0])
 
@@ -320,7 +320,8 @@ def _mistakes(
 
 
 def hint(value: object, choices: Sequence[str]) -> Sentence | str:
-    """Return a hint what a wrong answer may mean: another spelling, or no answer; else ""."""
+    """Return a hint at what a wrong answer may mean: another spelling, or no answer;
+    otherwise ""."""
     if not choices or not isinstance(value, str | int | float):
         return ""
     text = (as_text(value) or "nan").strip()

@@ -92,8 +92,8 @@ class CellsReading(NamedTuple):
 
     def largest_shift(self, table: CombinedTable, false_reports: FalseReports) -> float:
         """Return how far one sender can move a cell of a table: with all reports in the message in
-        which they have most effect if all messages share their places, else with those of every
-        message."""
+        which they have most effect if all messages share their places, otherwise with those of
+        every message."""
         telling = [part.message for part in self.parts for _ in part.telling(table.questions)]
         pairs = list(zip(telling, table.shifts, strict=True))
         shifts = [

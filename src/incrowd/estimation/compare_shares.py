@@ -268,8 +268,8 @@ def estimated_shares(
     second: SelectedAnswers,
     of_those_who_answered: bool,
 ) -> tuple[ComparedShare, ComparedShare]:
-    """Return both shares, from the table of all questions if a message holds it, else each from its
-    own.
+    """Return both shares, from the table of all questions if a message holds it, otherwise each
+    from its own.
 
     counted: counts of pairs for these tables. Raises TableError if the share of those who answered
     is not clearly above the noise.

@@ -25,7 +25,7 @@ class Cell(NamedTuple):
     """One cell of a table: one answer to each question, and proportions of the people.
 
     above_noise: for tables with very many cells, whether the hypothesis that nobody gave this
-    answer is rejected, with a 5% chance of any false rejection in the table; else None.
+    answer is rejected, with a 5% chance of any false rejection in the table; otherwise None.
     """
 
     answer: tuple[str, ...]
@@ -116,14 +116,14 @@ def quality(table: TableEstimate) -> str:
 
 
 def at_once(item: Shown, intervals: SimultaneousIntervals) -> Shown:
-    """Replace the intervals by simultaneous ones."""
+    """Replace the intervals with simultaneous ones."""
     ends = zip(item.cells, intervals.low.flat, intervals.high.flat, strict=True)
     cells = tuple(cell._replace(low=float(low), high=float(high)) for cell, low, high in ends)
     return item._replace(cells=cells, together=intervals.method)
 
 
 def as_read(item: Shown, survey: Survey) -> Shown:
-    """Replace the ids of questions and answers by the survey's wording."""
+    """Replace the ids of questions and answers with the survey's wording."""
     ids = item.table.questions
     table = replace(
         item.table,

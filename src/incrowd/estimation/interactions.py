@@ -184,7 +184,7 @@ class CombinedTable:
 
     def _agreements(self, questions: Sequence[str]) -> np.ndarray:
         """Return shape (2,) * questions: the noise covariance of two cells, from the effects of
-        these questions only; at 1 if the cells have the same answer to a question, else at 0.
+        these questions only; at 1 if the cells have the same answer to a question, otherwise at 0.
 
         The projection on an effect is 1 - 1/c for the same answer and -1/c for different ones; if a
         question is not in S, the effect is divided evenly among the c cells.

@@ -397,9 +397,9 @@ def _of_cells(questions: Sequence[AnyQuestion], reading: CellsReading, draws: in
 class AdjustedShares:
     """Shares that are not negative and sum to one. Biased, as `statement` says.
 
-    Of EM: log_likelihood: after each step, natural logarithms, without the multinomial coefficient;
-    it never falls. gap: an upper bound on the distance from the maximum after the last step.
-    converged: whether the gap is within the tolerance; if not, `warning` says so.
+    For EM: log_likelihood: its natural logarithm after each step, without the multinomial
+    coefficient; it never falls. gap: an upper bound on the distance from the maximum after the last
+    step. converged: whether the gap is within the tolerance; if not, `warning` says so.
     """
 
     estimate: np.ndarray

@@ -1,11 +1,11 @@
 """The precision of tables before anything is collected, by the decoders that estimate them.
 
 The variance of a table is that of its estimates, (E[g^2] - pi) / m, g the debiased report. Where
-the answers are known, as in a simulation, it is computed from them. Else the answers to different
-questions are assumed to be independent, so that E[g^2] is a product over questions. What one
-answer's share is, is assumed twice: all answers equally common, and uneven as in most surveys of
-sensitive subjects. Neither is the worse one for every table: sampling is largest for a share of one
-half, and the noise of a joint table is largest in the cell of the most common answers. Where a
+the answers are known, as in a simulation, it is computed from them. Otherwise the answers to
+different questions are assumed to be independent, so that E[g^2] is a product over questions. What
+one answer's share is, is assumed twice: all answers equally common, and uneven as in most surveys
+of sensitive subjects. Neither is the worse one for every table: sampling is largest for a share of
+one half, and the noise of a joint table is largest in the cell of the most common answers. Where a
 survey states shares, those are assumed. Proof: docs/mathematics.md#forecasts.
 
 By what messages are weighted, and what the planner makes small, is the noise of one guessed cell:
@@ -52,7 +52,7 @@ def mean_squares(question: AnyQuestion, channel: Channel, given: np.ndarray) -> 
 
 @dataclass(frozen=True)
 class CellAxis:
-    """One question of a table, of its largest expected cell.
+    """One question of a table, at the largest expected cell.
 
     share: the guess. cells: how many answers. second: E[g^2] where the channel is fixed; None for
     a bit flip that is still to be chosen: share + scale v, v = p q / (p - q)^2 = 1 / (phi - 1).
@@ -142,9 +142,9 @@ def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
 
 
 def assumed_shares(question: AnyQuestion, even: bool) -> np.ndarray:
-    """Return the assumed share of each answer: the stated ones; else all alike, or uneven.
+    """Return the assumed share of each answer: the stated ones; otherwise all alike, or uneven.
 
-    Uneven is one yes in ten, and of other questions each answer half as common as the one before.
+    Uneven is one yes in ten, and of other questions each answer half as common as the previous one.
     Even options of a `multi` question are half of what is allowed. A text question has one word
     here: one that hardly anybody has, or one that half of the people have.
     """

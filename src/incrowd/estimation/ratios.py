@@ -1,10 +1,10 @@
 """Ratios of estimates and comparisons of shares, with intervals that cover at any size.
 
-A value r is a possible ratio of A to B if the data do not reject A - r B = 0. The estimate of
-A - r B is nearly normal even where B is near zero and the ratio of the estimates is not. The
-interval holds all values that the test does not reject (Fieller 1954). It has its level at any
-size, so nothing is left out; leaving out noisy figures would show mainly overestimates. The price
-is that the interval has no end where the data set no limit.
+A value r is a possible ratio of A to B if the data do not reject A - r B = 0. The estimate of A - r
+B is nearly normal even where B is near zero and the ratio of the estimates is not. The interval
+holds all values that the test does not reject (Fieller 1954). It has its level at any size, so
+nothing is left out; leaving out noisy figures would show mainly overestimates. In return, the
+interval has no end where the data set no limit.
 
 The shares of one or two groups are tested in the same way, with the variance that the sampling of
 people has under the hypothesis (a score test, as Wilson 1927 and Miettinen and Nurminen 1985 have
@@ -42,10 +42,10 @@ class Comparison:
 
     low, high: the interval; -inf, inf where the data set no limit. unbounded: "above" if there is
     no upper limit, "below" if there is no lower one, "everywhere" if no possible value is excluded.
-    scale: "log" if the standard error is that of the estimate's logarithm, else "linear"; the error
-    is nan if the interval is unbounded or the logarithm is of zero. If `estimable` is false, there
-    is no estimate (nan), but the interval is still valid. reason: why an end is open, or a figure
-    is missing or left out. errors: whether the people are treated as a sample or as fixed.
+    scale: "log" if the standard error is that of the estimate's logarithm, otherwise "linear"; the
+    error is nan if the interval is unbounded or the logarithm is of zero. If `estimable` is false,
+    there is no estimate (nan), but the interval is still valid. reason: why an end is open, or a
+    figure is missing or left out. errors: whether the people are treated as a sample or as fixed.
     """
 
     name: str

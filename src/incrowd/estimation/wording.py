@@ -28,7 +28,7 @@ METHODS = {
 
 
 def people_words(answers: Iterable[str], answered: float | None) -> Line:
-    """State to whom figures refer, if that is not all people who took part; else no words.
+    """State to whom figures refer, if that is not all people who took part; otherwise no words.
 
     answers: in the table. answered: the share of people who answered, None if all people count.
     """

@@ -61,7 +61,7 @@ def _along(matrix: Tensor, axis: int, tensor: Tensor, machine_code: bool) -> Ten
 
 
 def _mix(matrix: Tensor, tensor: Tensor) -> None:
-    """Replace each pair (x, y) along the middle axis by the matrix times it."""
+    """Replace each pair (x, y) along the middle axis with the matrix times it."""
     tensor[:] = matrix[:, :1] * tensor[:, :1] + matrix[:, 1:] * tensor[:, 1:]
 
 

@@ -43,9 +43,9 @@ class TableForecast:
     """The expected precision of one table under two assumptions about the shares of answers.
 
     Shares that the survey states are used in both. Otherwise answers are assumed to be equally
-    common, or uneven: one yes in ten, and for other questions each answer half as common as the one
-    before. Different questions are assumed to be independent. A single figure is that of the less
-    favorable assumption.
+    common, or uneven: one yes in ten, and for other questions each answer half as common as the
+    previous one. Different questions are assumed to be independent. A single figure is that of the
+    less favorable assumption.
 
     Attributes
     ----------

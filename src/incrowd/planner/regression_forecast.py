@@ -249,8 +249,8 @@ def _uneven_shares(model: Model, shares: GuessedShares) -> GuessedShares:
 
 
 def _less_favorable(fits: Sequence[ModelFit]) -> ModelFit:
-    """Return a refusal if one of the fits is one; else that with the largest errors on the whole,
-    and for each coefficient the larger error."""
+    """Return a refusal if one of the fits is one; otherwise that with the largest errors on the
+    whole, and for each coefficient the larger error."""
     if refused := [fit for fit in fits if not fit.coefficients]:
         return refused[-1]
     worst = max(fits, key=lambda fit: float(np.trace(fit.covariance)))

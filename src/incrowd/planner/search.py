@@ -313,7 +313,7 @@ def _moves(task: SearchTask, candidate: CellsCandidate) -> Iterator[_Move]:
 def _mergers(
     task: SearchTask, messages: Sequence[VariableSet], cost: Cost, *, disjoint: bool
 ) -> Iterator[_Move]:
-    """Replace two messages by their union, and with them all other messages inside it."""
+    """Replace two messages with their union, and with them all other messages inside it."""
     pairs = combinations(messages, 2)
     possible = {one | other for one, other in pairs if disjoint or one & other}
     unions = heapq.nsmallest(MOST_MERGERS, (u for u in possible if cost(u) < math.inf), key=cost)
@@ -459,7 +459,7 @@ def cells_way(task: SearchTask) -> PlanCandidate | None:
 
 
 def few_noises(leaks: Sequence[float]) -> list[float]:
-    """Replace leaks within one percent of each other by their mean: every noise takes time to
+    """Replace leaks within one percent of each other with their mean: every noise takes time to
     certify."""
     means: dict[float, float] = {}
     ordered = sorted(leaks)

@@ -241,7 +241,7 @@ class CellsMessage(BaseMessage):
     def repeats(self) -> int:
         """The number of independent reports of `parts` to which one person's reports amount.
 
-        It is the most bits in which two records differ (with other messages:
+        It is the largest number of bits in which two records differ (with other messages:
         `incrowd.plans.changes`).
         """
         return self.crossing.distance
@@ -292,7 +292,7 @@ UNKNOWN_QUESTION = "a message names an unknown question, or a question twice"
 
 
 def _knowing(messages: Any, info: ValidationInfo) -> Any:
-    """Replace the ids of questions in messages by the survey's questions.
+    """Replace the ids of questions in messages with the survey's questions.
 
     Raises ValueError for an id that no question has.
     """

@@ -42,7 +42,7 @@ def guarantee_facts(
 
     promise_holds: whether it is the plan's own; if not, `reduced_by` has the reasons. against:
     afterwards; against_if_planned: with two mixers, if parties deviated from the protocol from the
-    start. organizations: that run the services, if the bundle is known.
+    start. organizations: those that run the services, if the bundle is known.
     """
     afterwards, planned = (
         {party: limit._asdict() for party, limit in limits.items()} for limits in against(guarantee)

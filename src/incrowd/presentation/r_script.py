@@ -76,7 +76,7 @@ def number(value: float | None) -> str:
 
 
 def vector(values: Sequence[Value]) -> str:
-    """Return a vector of R: of strings, of logicals, or of numbers."""
+    """Return a vector of strings, logicals, or numbers in R."""
     if not values:
         return "character(0)"
     if any(isinstance(each, str) for each in values):

@@ -54,5 +54,5 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Replace line breaks by spaces, since a new line can start other markup in Markdown."""
+    """Replace line breaks with spaces, since a new line can start other markup in Markdown."""
     return " ".join(text.splitlines())

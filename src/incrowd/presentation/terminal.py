@@ -63,7 +63,7 @@ def terminal(estimates: Estimates) -> Group:
     """Return everything a person needs to read the estimates: a header, then one table for each
     table.
 
-    A two-way table is a grid if it fits the width of the console, else a list.
+    A two-way table is a grid if it fits the width of the console, otherwise a list.
     """
     displayed = estimates.displayed(estimates.plan)
     tables = [part for item in displayed for part in _parts(item, estimates)]

@@ -39,7 +39,7 @@ def locked(path: str | Path, patience: float = PATIENCE) -> Iterator[Path]:
 
 
 def rewrite(path: str | Path, change: Callable[[Path], str], *, mode: int | None = None) -> None:
-    """Replace a file by the result of `change`, excluding any other `rewrite` of it meanwhile.
+    """Replace a file with the result of `change`, excluding any other `rewrite` of it meanwhile.
 
     change: takes the path, reads the file again, and returns the new text. mode: as for `replaced`.
     Raises UsageError if the file cannot be locked or written, and whatever `change` raises; then

@@ -64,7 +64,8 @@ def extract(packed: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def _joint_counts(packed: np.ndarray, axes: Sequence[slice], conditions: Conditions) -> np.ndarray:
-    """Count by all patterns of bits if these are few, else row by row; the results are the same."""
+    """Count by all patterns of bits if these are few, otherwise row by row; the results are the
+    same."""
     widths = _widths(axes)
     if sum(widths) <= MOST_BITS and max(widths) <= WIDE_BITS:
         return _by_histogram(histogram(packed, axes), conditions)

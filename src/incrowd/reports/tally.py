@@ -135,7 +135,8 @@ class Tally:
 
     @property
     def crowds(self) -> tuple[Mapping[int, MessageTally], ...]:
-        """The counts of each crowd: of every release if questions are open, else of all reports."""
+        """The counts of each crowd: of every release if questions are open, otherwise of all
+        reports."""
         return tuple(self.strata.values()) or (self.messages,)
 
     def only(self, releases: Iterable[StratumNames]) -> Tally:

@@ -260,7 +260,7 @@ def remembering(
 
 
 def remembered(plan: Plan, message: Message, records: np.ndarray, memory: DeviceKeys) -> np.ndarray:
-    """Replace answers in the records by their permanent responses.
+    """Replace answers in the records with their permanent responses.
 
     A response depends on the device, the survey's name, the noise, the questions it travels with,
     the question and the answer; not on the plan, so that later rounds with another plan repeat it.

@@ -53,7 +53,7 @@ HALF = np.uint64(32)  # bits of a word; the upper ones are compared
 
 
 def rounded_up(numerators: np.ndarray, keystream: Keystream) -> np.ndarray:
-    """Return 1 with probability exactly numerator / 2^32 (0 and 1 included), else 0; int64."""
+    """Return 1 with probability exactly numerator / 2^32 (0 and 1 included), otherwise 0; int64."""
     drawn = keystream.words(len(numerators)) >> HALF
     return (drawn < numerators.astype(np.uint64)).astype(np.int64)
 
@@ -62,7 +62,7 @@ def rounded_up(numerators: np.ndarray, keystream: Keystream) -> np.ndarray:
 
 
 def rounded(people: EncodedAnswers, keystream: Keystream) -> EncodedAnswers:
-    """Return the people with each amount replaced by one of its two edges.
+    """Return the people with each amount replaced with one of its two edges.
 
     All reports of a person then come from one record, as the guarantee and the errors assume.
     """

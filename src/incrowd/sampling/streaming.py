@@ -29,8 +29,8 @@ ProgressBar = Callable[[str, int], AbstractContextManager[Callable[[int], None]]
 class WrittenReports:
     """The files that were written, one for each message, and the number of reports in each.
 
-    rows: the rows of answers. seed: None for real reports, else that of the simulation. strata:
-    those of each file, if questions are open.
+    rows: the rows of answers. seed: None for real reports, otherwise that of the simulation.
+    strata: those of each file, if questions are open.
     """
 
     rows: int

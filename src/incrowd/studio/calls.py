@@ -135,13 +135,14 @@ def _list(ids: Any) -> str:
 
 @dataclass(frozen=True)
 class CallChoice:
-    """What a person chose, as the address says it. Every text may be wrong.
+    """A person's choice, as in the address. Every text may be wrong.
 
     source: the name of the reports. tables: each as ids with commas between them. others: another
     table, as typed. questions: the two of a crosstab or a comparison, or those to correlate.
-    outcome, on, formula, family, penalty: of a regression; a formula, if typed, counts alone.
-    method: of proportions. merge: answers to merge, one line for each group. flags: those that are
-    set. typed: the values of the options of a method that has no form of its own, by name.
+    outcome, on, formula, family, penalty: those of a regression; if a formula is typed, only it
+    counts. method: the method of proportions. merge: answers to merge, one line for each group.
+    flags: those that are set. typed: the values of the options of a method that has no form of its
+    own, by name.
     """
 
     view: str = "tables"

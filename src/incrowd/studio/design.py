@@ -303,7 +303,7 @@ def _whole_survey(raw: Raw, form: FormData) -> list[Operation]:
 
 
 def _add(raw: Raw, form: FormData) -> list[Operation]:
-    """Return a new question, with what its type needs."""
+    """Return a new question, with the fields that its type needs."""
     return [AddQuestion(new_question(form, operations.ids(raw)))]
 
 

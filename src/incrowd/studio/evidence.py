@@ -290,7 +290,7 @@ def package(project: Project, service: ServiceRole) -> Path:
 def package_copies(
     project: Project, publication: Publication, service: ServiceRole
 ) -> tuple[Path, ...]:
-    """Return the files of the project that the colleague gets a copy of."""
+    """Return the files of the project that the colleague receives."""
     names = ("plan.json", TERMS) if service == publication.maker else ()
     return tuple(package(project, service) / name for name in names)
 

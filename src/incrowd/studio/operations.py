@@ -353,7 +353,7 @@ def _rename_question(content: Raw, old: str, new: str, there: Sequence[Any]) -> 
 def _replace_variables(
     formula: Raw, there: Sequence[Any], variable: Callable[[Any, str], str | None]
 ) -> None:
-    """Replace each variable of a regression by variable(id, text); None removes its predictor."""
+    """Replace each variable of a regression with variable(id, text); None removes its predictor."""
 
     def replaced(text: Any) -> Any:
         if not isinstance(text, str):

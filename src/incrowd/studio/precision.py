@@ -253,7 +253,8 @@ async def _save(
     kind: str = "",
     chosen: Sequence[str] = (),
 ) -> Response:
-    """Save the typed values and a change, if that makes a survey; else show why it does not."""
+    """Save the typed values and a change, if the result is a valid survey; otherwise show why it
+    does not."""
 
     def save() -> SurveyDocument:
         edits = shown.operations(kind, chosen)

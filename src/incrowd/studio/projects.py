@@ -167,7 +167,7 @@ class Project:
             self._write(text)
 
     def undo(self, expected: str | None = None) -> bool:
-        """Go back to the version before; return whether there is one.
+        """Go back to the previous version; return whether there is one.
 
         expected: the version to undo, if it should be checked. Raises ConflictError for another.
         """

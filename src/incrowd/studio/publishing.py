@@ -66,7 +66,7 @@ TIMES = ("opens", "closes", "disposes")
 
 
 class WorkDivision(NamedTuple):
-    """One way to divide the work. values: of the fields `mixers` and `here`."""
+    """One way to divide the work. values: the values of the fields `mixers` and `here`."""
 
     id: str
     title: Phrase

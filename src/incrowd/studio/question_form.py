@@ -137,7 +137,8 @@ def text_of(form: FormData, name: str) -> str:
 
 
 def new_question(form: FormData, there: Sequence[Any]) -> Raw:
-    """Return a new question, with what its type needs. there: the ids of all questions."""
+    """Return a new question, with the fields that its type needs. there:
+    the ids of all questions."""
     name, text = _type_name(form), text_of(form, "text")
     id = text_of(form, "short_name") or new_id(text, there)
     entries: Raw = {"id": id, "type": name} | ({"text": text} if text else {})

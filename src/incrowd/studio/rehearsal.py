@@ -1,7 +1,7 @@
 """A rehearsal: the whole collection with invented people, on this machine, in a process of its own.
 
 While it runs, its files are in the hidden folder of the project. The result is the folder
-`rehearsal` of the project, which replaces that of the rehearsal before.
+`rehearsal` of the project, which replaces that of the previous rehearsal.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class ResultFiles(NamedTuple):
 
 
 class ShownResult(NamedTuple):
-    """A result and its pictures. parts: of the template that shows it."""
+    """A result and its pictures. parts: the parts of the template that shows it."""
 
     result: Result
     template: str
@@ -289,9 +289,9 @@ class Field(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What the plan allows. wanted: the tables that the survey requests; pairs: other tables.
-    regressions: those that the survey requests, each as the query that shows it; the reason is what
-    of it the page cannot show. fields: of a method without a form of its own."""
+    """The analyses that the plan allows. wanted: the tables that the survey requests; pairs: other
+    tables. regressions: those that the survey requests, each as the query that shows it; the reason
+    is the part that the page cannot show."""
 
     wanted: tuple[Option, ...] = ()
     pairs: tuple[Option, ...] = ()
@@ -545,7 +545,7 @@ async def _uploaded(
 
 
 async def stop(studio: Studio, request: Request) -> Response:
-    """Stop what is being counted."""
+    """Stop the running count."""
     project = studio.project(request)
     if job := studio.jobs.get(_job_key(project)):
         job.stop()

@@ -113,7 +113,8 @@ class Followed:
     """The collection that the studio follows for a project; forgotten when the studio ends.
 
     address, token: those of a dashboard elsewhere. counting: whether the mixer in the bundle may be
-    asked how many have sent; at most once an hour. folders: what was read of each folder.
+    asked how many have sent; at most once an hour. folders: the data that were read from each
+    folder.
     """
 
     address: str = ""

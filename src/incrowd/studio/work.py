@@ -45,7 +45,7 @@ def is_running(job: Job | None) -> bool:
 
 
 class Jobs:
-    """The jobs of a studio, each under a key; starting a job stops the one before it."""
+    """The jobs of a studio, each under a key; starting a job stops the previous one."""
 
     def __init__(self) -> None:
         self._jobs: dict[Any, Job] = {}

@@ -40,10 +40,10 @@ class Formula(Frozen):
 
     outcome, on: the outcome and its predictors. reference: for a predictor, the answer that the
     others are compared with; by default its first. family: by default logistic for two levels,
-    else linear. scores: the value of each answer to the outcome of a linear model; by default the
-    middle of a bin. predictor_scores: the same for predictors `score(...)`; by default the middle
-    of a bin, or 1, 2, 3 and so on. merge: for some questions groups of answers that are read as
-    one, or a name for each group. penalty: "firth" for Firth's penalized likelihood.
+    otherwise linear. scores: the value of each answer to the outcome of a linear model; by default
+    the middle of a bin. predictor_scores: the same for predictors `score(...)`; by default the
+    middle of a bin, or 1, 2, 3 and so on. merge: for some questions groups of answers that are read
+    as one, or a name for each group. penalty: "firth" for Firth's penalized likelihood.
     """
 
     outcome: str = Field(min_length=1)
@@ -291,7 +291,8 @@ def _outcome_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
 
 
 def _amount_problems(model: Meant) -> Iterator[Problem]:
-    """Yield amounts used other than as the outcome of a linear model: only their mean is known."""
+    """Yield amounts that are used other than as the outcome of a linear model: only their mean is
+    known."""
     means = model.family == "linear" and model.outcome.answer is None
     places = [("on", each) for each in model.singles.values()]
     places += [] if means else [("outcome", model.outcome)]

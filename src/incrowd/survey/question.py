@@ -224,7 +224,7 @@ class AnyQuestion(Frozen):
 
     @property
     def uneven_shares(self) -> tuple[float, ...]:
-        """Shares of the answers, without "no answer", each half as common as the one before."""
+        """Shares of the answers, without "no answer", each half as common as the previous one."""
         halves = [2.0 ** -(1 + place) for place, _ in enumerate(self.substantive)]
         return tuple(half / math.fsum(halves) for half in halves)
 

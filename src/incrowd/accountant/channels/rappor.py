@@ -27,7 +27,7 @@ from incrowd.errors import PrivacyError
 
 
 class Staged(Channel):
-    """Channels in sequence, each applied to the report of the one before.
+    """Channels in sequence, each applied to the report of the previous one.
 
     The matrix is the product of the matrices of the stages, without rounding.
     """

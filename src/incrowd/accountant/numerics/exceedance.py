@@ -1,4 +1,5 @@
-"""P[X_0 + X_1 + ... + X_M > 0], the probability behind eta: exact for few values, else estimated.
+"""P[X_0 + X_1 + ... + X_M > 0], the probability behind eta: exact for few values, otherwise
+estimated.
 
 An indicator is not convex, so splitting values between lattice points gives no bound here: on a
 lattice the result is an ESTIMATE. Half weight at zero makes its error of second order if the

@@ -70,7 +70,7 @@ def _described(sent: Contribution, named: bool) -> Exposure:
 
 
 def _single_bit(schema: Schema) -> BitChances | None:
-    """Return the channel of a report of one bit, with a 1 as evidence for a 1; else None."""
+    """Return the channel of a report of one bit, with a 1 as evidence for a 1; otherwise None."""
     [(part, count), *others] = schema.parts
     if others or count > 1 or part.domain != (1, 0, 1) or part.channel.of_answers:
         return None

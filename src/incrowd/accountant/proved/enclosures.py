@@ -153,7 +153,7 @@ class Goal:
 
     def _lattice(self, sent: Exposure) -> LossGrid:
         """Return steps a fraction of the spread of a typical report:
-        the added variance is theirs."""
+        the added variance comes from them."""
         hidden: list[tuple[BitChances | JointFlips, int]] = [*sent.bits, *sent.reports]
         spreads = [(each.spread(self.people), n) for each, n in hidden]
         number = sum(n for _, n in hidden)

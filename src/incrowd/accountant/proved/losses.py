@@ -27,7 +27,8 @@ class DeltaCurve(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """Masses of the privacy loss at (first + i) step under P; `infinite`: where Q has none."""
+    """Masses of the privacy loss at (first + i) step under P; `infinite`: the mass where Q has
+    none."""
 
     step: float
     first: int
@@ -90,8 +91,8 @@ def _lower_hull(alphas: Sequence[arb], heights: Sequence[arb]) -> list[int]:
 
 
 def named_loss(noise: fmpq, step: float) -> Loss:
-    """Return the loss of one flipped bit with a name on it: ln(p/q) with probability p, else minus
-    that.
+    """Return the loss of one flipped bit with a name on it: ln(p/q) with probability p, otherwise
+    minus that.
 
     Lemmas ("Rounds without a shuffler", "Connect the dots"): each value is split between its
     neighbors on the lattice so that P and Q keep their totals, which raises the curve.

@@ -90,7 +90,7 @@ class Atoms(NamedTuple):
 
 
 class Floats(NamedTuple):
-    """The same law in ordinary numbers, to choose tilts."""
+    """The same law in floating-point numbers, to choose tilts."""
 
     values: np.ndarray
     masses: np.ndarray

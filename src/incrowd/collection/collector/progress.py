@@ -270,7 +270,7 @@ def _phase(bundle: Bundle, now: datetime, released: int, waiting: int, whole: bo
 
 
 def _would_be_released(bundle: Bundle, people: Mapping[str, int]) -> int:
-    """Return the people in the smallest release now possible; else in the largest stratum."""
+    """Return the people in the smallest release now possible; otherwise in the largest stratum."""
     counts = {number: people[name] for number, name in enumerate(bundle.strata)}
     due = releases(counts, bundle.least_people, bundle.small_strata)
     return min((sum(counts[n] for n in group) for group in due), default=max(counts.values()))

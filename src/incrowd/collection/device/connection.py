@@ -27,7 +27,7 @@ class Patience:
     """The limits on retrying, in seconds.
 
     whole: in total. one: for a single try. first, longest: pauses between tries, each twice the
-    one before and shortened at random by up to half, so that devices which were refused at the
+    previous one and shortened at random by up to half, so that devices which were refused at the
     same time do not return at the same time.
     """
 

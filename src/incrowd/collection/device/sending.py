@@ -207,7 +207,8 @@ def fetched(link: Link, connection: Connection) -> bytes:
 
 
 def _service_of_page(link: Link, connection: Connection, reply: Reply) -> str:
-    """Return the address of the service that invites if a link leads to a survey page; else "".
+    """Return the address of the service that invites if a link leads to a survey page; otherwise
+    "".
 
     A page's host has no bundle, or responds to every request with the page. A page may name any
     address: it is shown but not followed, and the link pins the bundle.

@@ -247,7 +247,8 @@ class Bundle(FileModel, ABC):
 
     @property
     def link_address(self) -> str:
-        """The address that links lead to, unless they lead to a survey page: of who invites."""
+        """The address that links lead to, unless they lead to a survey page: that of the inviting
+        service."""
         return self.upload_address
 
     @property

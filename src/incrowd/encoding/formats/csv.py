@@ -138,7 +138,7 @@ def _lines(text: io.TextIOWrapper) -> Iterator[str]:
 
 
 def _with_points(batch: pa.RecordBatch, decimals: dict[str, bool]) -> pa.RecordBatch:
-    """Replace decimal commas by points in the columns in which they are certain to be that.
+    """Replace decimal commas with points in the columns in which they are certain to be that.
 
     decimals: these columns, and whether an earlier piece has shown it; updated in place.
     """
@@ -160,7 +160,7 @@ def with_points(table: pa.Table) -> pa.Table:
 
 
 def pointed(cells: pa.Array, *, sure: bool = False) -> pa.Array:
-    """Replace decimal commas, as in 3,5, by points.
+    """Replace decimal commas, as in 3,5, with points.
 
     The cells stay unchanged if a number has a point, or if all commas could separate thousands, as
     in 3,500. sure: whether the commas are already known to be decimal commas.

@@ -182,7 +182,7 @@ def design(model: Model, *strata: Levels) -> Design:
 
 def term_values(model: Model, term: ModelTerm, *strata: Levels) -> np.ndarray:
     """Return the factor of a term's coefficient in each cell of the tables: 1 if people are on its
-    levels, else 0; for a slope, their score."""
+    levels, otherwise 0; for a slope, their score."""
     places = _places(model)
     values = np.ones((len(strata), len(next(iter(places.values())))))
     for row, stratum in zip(values, strata, strict=True):

@@ -113,7 +113,7 @@ class MessageRows:
 
 
 class Moments(NamedTuple):
-    """Unbiased means over the reports of a message: of u u' and of u y."""
+    """Unbiased means of u u' and of u y over the reports of a message."""
 
     people: float
     square: np.ndarray

@@ -48,8 +48,8 @@ class TableChange(NamedTuple):
 
     def population(self, people: float) -> float:
         """Return the number of people whom the tables describe: those whom margins state, if these
-        are no fewer than those who took part (otherwise they are ratios), else those who took part.
-        """
+        are no fewer than those who took part (otherwise they are ratios), otherwise those who took
+        part."""
         return max(people, *(each.people or 0.0 for each in self.margins), 0.0)
 
     def closed(self, survey: Survey) -> QuestionIds:

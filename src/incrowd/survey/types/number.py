@@ -63,8 +63,8 @@ class Number(WithEdges):
 
     @property
     def values(self) -> tuple[float, ...] | None:
-        """The middle of each bin; of the last, which is open, as if it were as wide as the one
-        before. None for merged bins."""
+        """The middle of each bin; of the last, which is open, as if it were as wide as the previous
+        one. None for merged bins."""
         if self.merged:
             return None
         closed = [(a + b) / 2 for a, b in pairwise(self.edges)]

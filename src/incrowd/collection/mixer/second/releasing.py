@@ -37,7 +37,7 @@ GoOn = Callable[[], object]  # called between two pieces; raises to stop
 
 
 class SecondMixerKeys(NamedTuple):
-    """The private keys of a second mixer: of envelopes, and of what it signs."""
+    """The private keys of a second mixer: for envelopes and for signatures."""
 
     envelopes: PrivateKey
     signing: Ed25519PrivateKey

@@ -57,7 +57,7 @@ READS = {BEGIN: "BEGIN"}  # for a transaction that only reads: it blocks nobody
 def opened(url: str) -> Engine:
     """Open the database at an SQLAlchemy URL; messages never contain statement values.
 
-    No file is created: SQLite would otherwise replace a missing database by an empty one.
+    No file is created: SQLite would otherwise replace a missing database with an empty one.
     """
     if url.startswith("sqlite"):
         return _sqlite(url)
