@@ -63,8 +63,8 @@ def changed(number, key, value):
 @pytest.mark.parametrize(
     ("number", "key", "value", "said"),
     [
-        (0, "noise_numerator", -1, "plan.messages.0.noise_numerator: got -1; should be greater"),
-        (1, "noise_numerator", None, "plan.messages.1.noise_numerator: got None; should be"),
+        (0, "noise_numerator", -1, "plan.messages[1].noise_numerator: got -1; should be greater"),
+        (1, "noise_numerator", None, "plan.messages[2].noise_numerator: got None; should be"),
         (
             0,
             "noise_numerator",
@@ -73,12 +73,12 @@ def changed(number, key, value):
         ),
         (0, "cells", True, f"{NOT_OF_IT}: the messages are not those of the survey"),
         (1, "cells", False, f"{NOT_OF_IT}: the messages are not those of the survey"),
-        (1, "cells", "maybe", "plan.messages.1"),
-        (1, "copies", 2, "plan.messages.1.copies: got 2; should be 1"),
-        (0, "copies", 0, "plan.messages.0.copies: got 0; should be at least 1"),
+        (1, "cells", "maybe", "plan.messages[2]"),
+        (1, "copies", 2, "plan.messages[2].copies: got 2; should be 1"),
+        (0, "copies", 0, "plan.messages[1].copies: got 0; should be at least 1"),
         (0, "questions", ["smokes", "unknown"], "a message names an unknown question"),
-        (0, "questions", "smokes", "plan.messages.0.questions"),
-        (0, "questions", [], "plan.messages.0.questions"),
+        (0, "questions", "smokes", "plan.messages[1].questions"),
+        (0, "questions", [], "plan.messages[1].questions"),
     ],
 )
 def test_what_is_wrong_in_a_message_is_named(number, key, value, said):

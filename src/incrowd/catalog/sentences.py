@@ -54,6 +54,13 @@ def joined(code: str, parts: Iterable[str | Sentence]) -> str | Sentence:
     return together
 
 
+class Placeholder(str):
+    """The value of an option that the reader fills in, such as LEDGER. It is not quoted."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
 @dataclass(frozen=True)
 class Keyword:
     """An argument of a function, or the option of the command line for it, with a value.

@@ -45,16 +45,20 @@ def analysis_of(plan: Plan) -> Analysis:
     try:
         by = plannable(guarantee.analysis)
     except PrivacyError as error:
-        problem = error.problems[0]
-        field = "plan.guarantee.analysis"
-        raise PlanFileError.of(field, guarantee.analysis, problem.allowed) from None
+        message = error.problems[0].message
+        raise PlanFileError.of(("plan", "guarantee", "analysis"), message) from None
     for field, value, right in (
         ("proved", guarantee.proved, by.proved),
         ("delta", guarantee.delta, by.promised_delta(privacy.delta)),
     ):
         if value != right:
-            allowed = f"should be {right} for the analysis {by.name}"
-            raise PlanFileError.of(f"plan.guarantee.{field}", value, allowed)
+            raise PlanFileError.of(
+                ("plan", "guarantee", field),
+                "guarantees.other-promise",
+                value=value,
+                right=right,
+                analysis=by.name,
+            )
     return by
 
 

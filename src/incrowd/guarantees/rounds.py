@@ -5,10 +5,12 @@ from __future__ import annotations
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.certificates import certify, smallest_epsilon
 from incrowd.accountant.schema import AnyContribution
+from incrowd.catalog.sentences import FileDigest
 from incrowd.errors import PlanError, PrivacyError
 from incrowd.guarantees.assumed import earlier_assumptions
 from incrowd.plans import EarlierPlan, Plan
 from incrowd.plans.ledger import (
+    WITH_LEDGER,
     Ledger,
     Spent,
     repeated,
@@ -48,12 +50,14 @@ def check_left(ledger: Ledger, plan: Plan) -> None:
     ledger.check_next(plan)
     rounds = spent(ledger, plan.digest)
     if rounds and not rounds.left:
-        allowed = (
-            f"after {rounds.done:,} of {rounds.rounds:,} rounds its guarantee covers no further "
-            "round, since fewer or other people took part than planned, or mixing did not "
-            "protect their reports; make a new plan with earlier=LEDGER and a larger epsilon"
+        raise PlanError.of(
+            "plan",
+            "guarantees.no-round-left",
+            value=FileDigest(plan.digest),
+            done=rounds.done,
+            rounds=rounds.rounds,
+            option=WITH_LEDGER,
         )
-        raise PlanError.of("plan", plan.digest, allowed)
 
 
 def _epsilon(by: str, everything: AnyContribution, crowd: int, delta: float) -> float:

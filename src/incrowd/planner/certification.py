@@ -93,8 +93,8 @@ def _least_local(
     low, high = 1, DENOMINATOR // 2 - 1
     if beyond(high):
         least = rounded_up(everything(BitFlip(high)).local_epsilon, 3)
-        allowed = f"fixed randomizers alone have a local epsilon of {least}; allow more than that"
-        raise PrivacyError.of("privacy.local_epsilon", cap, allowed)
+        path = ("privacy", "local_epsilon")
+        raise PrivacyError.of(path, "planner.fixed-local-epsilon", value=cap, least=least)
     if not beyond(low):
         return BitFlip(low)
     while high - low > 1:

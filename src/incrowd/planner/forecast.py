@@ -191,11 +191,9 @@ def people_needed(plan: Outline, ids: Sequence[str], *, standard_error: float) -
     True
     """
     if not 0 < standard_error < math.inf:
-        raise UsageError.of("standard_error", standard_error, "should be above 0, such as 0.01")
+        raise UsageError.of("standard_error", "planner.no-standard-error", value=standard_error)
     closed = plan.survey.closed(check_tables(plan, [ids])[0])
     if not closed:
-        raise TableError.of(
-            "table", ",".join(ids), "its questions are open and have no noise; add another question"
-        )
+        raise TableError.of("table", "planner.open-table", value=",".join(ids))
     both = table_variances(plan.survey, plan.messages, closed)
     return math.ceil(max(each.largest for each in both) / standard_error**2)

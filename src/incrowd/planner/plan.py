@@ -10,7 +10,8 @@ from incrowd.accountant.analyses import analysis, plannable
 from incrowd.accountant.analyses.base import Analysis
 from incrowd.accountant.certificates import certify, smallest_epsilon
 from incrowd.accountant.schema import AnyContribution
-from incrowd.errors import IncrowdWarning, InWords, PrecisionError, PrivacyError
+from incrowd.catalog.sentences import Sentence, joined, sentence
+from incrowd.errors import IncrowdWarning, PrecisionError, PrivacyError
 from incrowd.guarantees.certified import planned, requested
 from incrowd.planner.certification import certified_messages, limit_messages
 from incrowd.planner.precision import excess_of, expected_error, guessed_excess
@@ -93,8 +94,8 @@ def make_plan(
     if beyond and not messages:
         raise beyond
     if not messages:
-        allowed = "no messages are that small; allow more bytes, or request fewer tables"
-        raise PrivacyError.of("upload_bytes", survey.upload_bytes, allowed)
+        most = survey.upload_bytes
+        raise PrivacyError.of("upload_bytes", "planner.small-upload", value=most)
     guarantee = planned(survey, messages, earlier)
     return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
 
@@ -104,8 +105,8 @@ def _checked_analysis(survey: Survey) -> Analysis:
     planned with."""
     by = plannable(survey.privacy.analysis)
     if (cap := survey.privacy.local_epsilon) is not None and not by.shuffled:
-        allowed = f"the analysis {by.name} guarantees epsilon without a shuffler; leave it out"
-        raise PrivacyError.of("privacy.local_epsilon", cap, allowed)
+        path = ("privacy", "local_epsilon")
+        raise PrivacyError.of(path, "planner.local-anyway", value=cap, analysis=by.name)
     return by
 
 
@@ -128,35 +129,33 @@ def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan], crowd: int) -> 
             return
         spent = _spent(privacy.analysis, before, crowd, privacy.delta)
     else:
-        spent = f"epsilon {before.local_epsilon:.4g}, since a crowd of 1 hides nobody"
-    people = "; ".join(f"{each.survey.name!r} {_people(each, survey)}" for each in earlier)
+        spent = sentence("planner.spent-by-one", epsilon=before.local_epsilon)
+    people = joined("planner.rounds", [_people(each, survey) for each in earlier])
     raise PrivacyError.of(
-        "privacy",
-        _request(survey),
-        f"the earlier rounds alone have spent {spent} (people who took part: {people}); request a "
-        "weaker guarantee for all rounds together, or ask other people",
+        "privacy", "planner.spent", request=_request(survey), spent=spent, people=people
     )
 
 
-def _people(earlier: EarlierPlan, now: Survey) -> str:
+def _people(earlier: EarlierPlan, now: Survey) -> Sentence:
     """Return how many people took part in an earlier round, and how many were planned; also how
     many hide each other, if more people collude now."""
     survey, counted = earlier.survey, earlier.collected.people
     people = survey.hidden(min(counted)) if counted else earlier.crowd
-    text = f"{people:,}, {survey.honest:,} planned"
+    counts = {"name": survey.name, "people": people, "planned": survey.honest}
     if earlier.linked or now.colluding <= survey.colluding:
-        return text
-    hidden = earlier.crowd_without(now.colluding)
-    return f"{text}, {hidden:,} if {now.colluding:,} of them collude"
+        return Sentence("planner.people-of-round", counts)
+    more = {"hidden": earlier.crowd_without(now.colluding), "colluding": now.colluding}
+    return Sentence("planner.people-of-round-hidden", counts | more)
 
 
-def _spent(by: str, before: AnyContribution, crowd: int, delta: float) -> str:
+def _spent(by: str, before: AnyContribution, crowd: int, delta: float) -> Sentence:
     """Return the epsilon that earlier rounds have spent in a crowd."""
     try:
         epsilon = smallest_epsilon(by, before, crowd, delta)
     except PrivacyError:  # no epsilon reaches that delta: only the local guarantee is left
-        return f"epsilon {before.local_epsilon:.4g}"
-    return f"epsilon {min(epsilon, before.local_epsilon):.4g} at delta {delta:g}"
+        return sentence("planner.spent-epsilon", epsilon=before.local_epsilon)
+    least = min(epsilon, before.local_epsilon)
+    return sentence("planner.spent-at-delta", epsilon=least, delta=delta)
 
 
 def _ways(
@@ -167,18 +166,15 @@ def _ways(
         return possible
     budget, least = survey.reports_per_person or 1, len(task.default)
     if budget < least:
-        allowed = f"cells and memoized questions need separate messages; allow {least}"
-        raise PrivacyError.of("reports_per_person", budget, allowed)
-    allowed = (
-        "no combination of messages and noise meets it; allow more epsilon or delta, or ask more "
-        "people"
-    )
-    raise PrivacyError.of("privacy", _request(survey), allowed)
+        raise PrivacyError.of(
+            "reports_per_person", "planner.few-reports", value=budget, least=least
+        )
+    raise PrivacyError.of("privacy", "planner.no-way", request=_request(survey))
 
 
-def _request(survey: Survey) -> InWords:
+def _request(survey: Survey) -> Sentence:
     privacy, crowd = survey.privacy, survey.crowd
-    return InWords(f"epsilon {privacy.epsilon:g}, delta {privacy.delta:g}, a crowd of {crowd:,}")
+    return sentence("planner.request", epsilon=privacy.epsilon, delta=privacy.delta, crowd=crowd)
 
 
 def limit_outline(survey: Survey) -> Outline:
@@ -194,10 +190,7 @@ def limit_outline(survey: Survey) -> Outline:
     outlines = [limit_messages(survey, way, cap) for way in possible if way.excess < math.inf]
     fitting = [messages for messages in outlines if _uploadable(survey, messages)]
     if not fitting:
-        allowed = (
-            "there is no estimate for that; ask more people, or allow more epsilon or more bytes"
-        )
-        raise PrivacyError.of("privacy", _request(survey), allowed)
+        raise PrivacyError.of("privacy", "planner.no-limit", request=_request(survey))
     best = min(fitting, key=lambda messages: guessed_excess(survey, messages))
     return Outline(survey=survey, messages=best)
 

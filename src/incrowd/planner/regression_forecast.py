@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from incrowd.catalog.sentences import Keyword
 from incrowd.errors import IncrowdError, TableError, UsageError
 from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.intervals import HALF_WIDTH
@@ -191,8 +192,8 @@ def _forecast(
     merged = with_merged(plan, formula.merge)
     method = chosen_method(merged, model, method, noise_only)
     if method == "likelihood":
-        allowed = "its errors cannot be forecast; use method='table'"
-        raise UsageError.of("method", method, allowed)
+        option = Keyword("method", "table")
+        raise UsageError.of("method", "planner.no-forecast", value=method, option=option)
     shares = _shares_of(plan, model, stated)
 
     def expecting(formula: Formula) -> _Expected:

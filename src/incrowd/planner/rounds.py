@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incrowd.errors import MISSING, InWords, ReportsError, UsageError
+from incrowd.catalog.sentences import Keyword
+from incrowd.errors import ReportsError, UsageError
 from incrowd.guarantees.collected import exposed_by
 from incrowd.guarantees.rounds import check_left
 from incrowd.plans import Plan
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from incrowd.estimation.estimate import Reports
     from incrowd.estimation.receipts import Received
     from incrowd.reports.tally import Tally
+
+AS_PLANNED = Keyword("as_planned", True)
 
 
 def new_ledger(path: str | Path) -> Ledger:
@@ -48,9 +51,7 @@ def new_ledger(path: str | Path) -> Ledger:
 
     def empty(real: Path) -> str:
         if real.exists():
-            raise UsageError.of(
-                "ledger", str(path), "it exists already; use it, or name a new file"
-            )
+            raise UsageError.of("ledger", "planner.existing-ledger", value=str(path))
         return Ledger().dumps()
 
     rewrite(path, empty)
@@ -117,13 +118,10 @@ def note(
 
     if (reports is None) != as_planned:
         if reports is not None:
-            allowed = "the reports show how many people took part; leave out as_planned=True"
-            raise UsageError.of("as_planned", True, allowed)
-        allowed = (
-            "name the reports that arrived, or their tally, since a smaller crowd than planned "
-            "leaks more; or, if as many people took part as planned, as_planned=True"
-        )
-        raise UsageError.of("reports", MISSING, allowed)
+            raise UsageError.of(
+                "as_planned", "planner.reports-and-planned", value=True, option=AS_PLANNED
+            )
+        raise UsageError.of("reports", "planner.no-reports", option=AS_PLANNED)
     counted = None if reports is None else _tally(plan, reports)
     people = None if counted is None else people_of(plan, counted)
     names = set() if counted is None else counted.collections
@@ -150,8 +148,7 @@ def _collected(
         states = [release.claims for release in counted.releases]
     bundles = sorted({each.bundle for each in received or states})
     if len(bundles) > 1 or len({each.bundle for each in states}) > 1:
-        allowed = "each bundle is a separate round; name the reports of one bundle at a time"
-        raise ReportsError.of("reports", InWords(f"of the bundles {', '.join(bundles)}"), allowed)
+        raise ReportsError.of("reports", "planner.several-bundles", bundles=bundles)
     contradicted = any(each.contradicted for each in received)
     messages = enumerate(plan.messages) if counted else ()
     parts = [(counted.messages[number], message) for number, message in messages if counted]
@@ -170,6 +167,5 @@ def _tally(plan: Plan, reports: Reports | Tally) -> Tally:
 
     counted = reports if isinstance(reports, Tally) else count(plan, reports, tables=[])
     if counted.seed is not None:
-        simulated = InWords(f"made in a simulation with seed {counted.seed}")
-        raise ReportsError.of("reports", simulated, "name reports of real people")
+        raise ReportsError.of("reports", "planner.simulated-reports", seed=counted.seed)
     return counted

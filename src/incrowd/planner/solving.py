@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.numerics.extrema import root
-from incrowd.errors import MISSING, PrecisionError, PrivacyError, UsageError
+from incrowd.catalog.sentences import Keyword, sentence
+from incrowd.errors import PrecisionError, PrivacyError, UsageError
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.planner.plan import limit_error, make_plan
 from incrowd.planner.precision import plan_error
@@ -38,16 +39,16 @@ class Target(NamedTuple):
     def of(cls, error: float | None, margin: float | None) -> Target:
         """Read the one that is given. Raises UsageError unless it is one proportion."""
         if error is not None and margin is not None:
-            allowed = "error= sets the same target; leave one of them out"
-            raise UsageError.of("margin", margin, allowed)
+            option = Keyword("error")
+            raise UsageError.of("margin", "planner.two-targets", value=margin, option=option)
         if error is not None:
             target = cls("error", error)
         elif margin is not None:
             target = cls("margin", margin)
         else:
-            raise UsageError.of("error", MISSING, "name a target error, or a margin=0.02")
+            raise UsageError.of("error", "planner.no-target", option=Keyword("margin", 0.02))
         if not 0 < target.value < 1:
-            raise UsageError.of(target.name, target.value, "should be a proportion between 0 and 1")
+            raise UsageError.of(target.name, "planner.no-proportion", value=target.value)
         return target
 
     @property
@@ -119,7 +120,7 @@ def solve(
     """
     target = Target.of(error, margin)
     if unknown not in UNKNOWNS:
-        raise UsageError.of("unknown", unknown, f"use one of {', '.join(UNKNOWNS)}")
+        raise UsageError.of("unknown", "shared.use-one-of", value=unknown, choices=list(UNKNOWNS))
     value, slope = _in_the_limit(survey, unknown, target)
     failing, holding = _range(survey, unknown)
     best, reason, step, last = None, None, 0.0, math.inf
@@ -145,8 +146,9 @@ def solve(
             step = (failing + holding) / 2 - value
         value += step
     if best is None:
-        allowed = f"no {unknown} was found that reaches it; ask for a larger one"
-        raise reason or PrivacyError.of(target.name, target.value, allowed)
+        raise reason or PrivacyError.of(
+            target.name, "planner.not-found", value=target.value, unknown=unknown
+        )
     return best
 
 
@@ -168,10 +170,16 @@ def _in_the_limit(survey: Survey, unknown: str, target: Target) -> tuple[float, 
     low, high = _range(survey, unknown)
     if height(high) > 0:
         nearest = target.shown(limit_error(_with(survey, unknown, math.exp(high))))
-        allowed = f"no {unknown} up to {math.exp(high):.3g} reaches it; ask for {nearest} or more"
-        if unknown != "crowd":
-            allowed += ", for more people (unknown='crowd'), or for fewer tables"
-        raise PrivacyError.of(target.name, target.value, allowed)
+        others = sentence("planner.or-more-people", option=Keyword("unknown", "crowd"))
+        raise PrivacyError.of(
+            target.name,
+            "planner.not-reached",
+            value=target.value,
+            unknown=unknown,
+            most=math.exp(high),
+            nearest=nearest,
+            others="" if unknown == "crowd" else others,
+        )
     value = root(height, low, high, close=1e-4) if height(low) > 0 else low
     near = min(value + NEAR, high)
     return value, min((height(near) - height(value)) / (near - value), -NEAR)

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from incrowd.errors import InWords, ReportsError
+from incrowd.errors import ReportsError
 from incrowd.plans.digests import FileModel
 from incrowd.survey.toml import Real
 
@@ -78,14 +78,8 @@ def together(
 
 def _check_pair(one: ClaimedRelease, other: ClaimedRelease) -> None:
     if one.id == other.id:
-        shown = InWords(f"two versions of release {one.id[:12]}…")
-        allowed = "one of the files was edited; use them as they were written"
-        raise ReportsError.of("reports", shown, allowed)
+        raise ReportsError.of("reports", "plans.two-versions", release=one.id[:12])
     shared = {*one.strata} & {*other.strata}
     if shared and one.claims.bundle == other.claims.bundle:
-        shown = InWords(f"two releases of stratum {min(shared) + 1} of one bundle")
-        allowed = (
-            "an honest shuffler signs only one release of each stratum; name the reports of only "
-            "one of them"
-        )
-        raise ReportsError.of("reports", shown, allowed)
+        stratum = min(shared) + 1
+        raise ReportsError.of("reports", "plans.stratum-released-twice", stratum=stratum)

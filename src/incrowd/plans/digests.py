@@ -18,13 +18,13 @@ from typing import Annotated, Any, TypeVar
 import rfc8785
 from pydantic import BaseModel, ConfigDict, Field
 
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import IncrowdError, check_path, unreadable
 
 T = TypeVar("T")
 
 KEY = "digest"
 EXACT = 1 << 53  # below, every integer is a double
-EDITED = "the digest does not match: the file was edited or damaged after it was written"
 
 FileCount = Annotated[int, Field(ge=0, le=EXACT)]
 
@@ -87,17 +87,21 @@ _log = logging.getLogger(__name__)
 class FileKind:
     """A kind of JSON file that carries a digest.
 
-    name: what it contains. error: the class to raise for a file that cannot be used. remedy: what
-    would work.
+    name: what it contains. error: the class to raise for a file that cannot be used. other: that
+    it is of another kind. remedy: what would work.
     """
 
     name: str
     error: type[IncrowdError]
-    remedy: str
+    other: Sentence
+    remedy: Sentence
 
-    def refused(self, file: str, why: str) -> IncrowdError:
-        """Return the error for a file, or for a text of that name."""
-        return self.error.of(self.name, file, f"{why}; {self.remedy}")
+    def refused(self, file: str | None, why: Sentence) -> IncrowdError:
+        """Return the error for a file, or for a text without a name."""
+        named = file or sentence("plans.text-given")
+        return self.error.of(
+            self.name, "plans.unusable-file", value=named, reason=why, remedy=self.remedy
+        )
 
     def load(self, path: str | Path, loads: Callable[[str, str], T]) -> T:
         """Return `loads(text, name)` for a file. Raises `error` if it cannot be read."""
@@ -106,18 +110,18 @@ class FileKind:
         try:
             text = Path(path).read_text(encoding="utf-8")
         except OSError as error:
-            raise self.refused(str(path), str(unreadable(error))) from None
+            raise self.refused(str(path), unreadable(error)) from None
         except UnicodeDecodeError:
-            raise self.refused(str(path), f"it is not a {self.name}") from None
+            raise self.refused(str(path), self.other) from None
         return loads(text, str(path))
 
     @contextmanager
-    def parsing(self, file: str) -> Iterator[None]:
+    def parsing(self, file: str | None) -> Iterator[None]:
         """Turn the exceptions that malformed data raise into the error for a file."""
         try:
             yield
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
-            raise self.refused(file, f"it is not a {self.name}") from None
+            raise self.refused(file, self.other) from None
 
 
 def unsealed(data: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.survey import Group, Survey
 from incrowd.survey.question import QuestionIds
 from incrowd.survey.written import without_margin
@@ -48,21 +49,21 @@ def wide(survey: Survey) -> QuestionIds:
     return tuple(q.id for q in survey.randomized if q.wide)
 
 
-def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[str]:
+def grouping_problems(survey: Survey, groups: Sequence[Group]) -> Iterator[Sentence]:
     """Yield why the questions, copies and kinds of the messages do not follow from the survey."""
     fixed = grouping(survey)
     if fixed is not None and list(fixed) != list(groups):
-        yield "the messages are not those of the survey"
+        yield sentence("plans.other-messages")
     budget = survey.reports_per_person
     if budget is not None and sum(group.copies for group in groups) > budget:
-        yield f"a person would send more than {budget} reports"
+        yield sentence("plans.above-budget", budget=budget)
     for ids in survey.not_held(groups):
-        yield f"no message contains the table {', '.join(ids)}"
+        yield sentence("plans.table-in-no-message", ids=list(ids))
     for id in (id for group in groups for id in without_margin(group, groups)):
-        yield f"no message sends the cells of {id} alone, which parities need"
+        yield sentence("plans.parities-alone", id=id)
     remembered = {q.id for q in survey.randomized if q.memoized}
     if any(0 < len(remembered & set(g.questions)) < len(g.questions) for g in groups):
-        yield "a message combines memoized questions with others"
+        yield sentence("plans.mixed-memoized")
     once = {q.id for q in survey.randomized if q.asked_memoized}
     if any(once & set(group.questions) and group.copies > 1 for group in groups):
-        yield "a memoized question is sent in copies, which would all be equal"
+        yield sentence("plans.memoized-copies")

@@ -11,23 +11,25 @@ from typing import Any, Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from incrowd.accountant.channels.bit_flip import BitFlip, is_flip
+from incrowd.catalog.sentences import FileDigest, Keyword, Placeholder, Sentence, sentence
 from incrowd.errors import (
-    MISSING,
     IncrowdError,
-    InWords,
     PlanError,
     PlanFileError,
     ReportsError,
     SurveyError,
+    spelled,
 )
-from incrowd.plans.digests import EDITED, FileKind, read_json, sealed, unsealed
+from incrowd.plans.digests import FileKind, read_json, sealed, unsealed
 from incrowd.plans.message import Message, place
 from incrowd.plans.plan import AS_PLANNED, Assumption, Collected, EarlierPlan, Plan
 from incrowd.survey import Survey
 
 FORMAT: Final = "incrowd ledger 1"
-_MAKE = "make a new one with `incrowd ledger --new LEDGER`, or name the one you have"
-_FILES = FileKind("ledger", PlanFileError, _MAKE)
+WITH_LEDGER = Keyword("earlier", Placeholder("LEDGER"))
+_FILES = FileKind(
+    "ledger", PlanFileError, sentence("plans.no-ledger"), sentence("plans.make-ledger")
+)
 
 
 class Ledger(BaseModel):
@@ -89,8 +91,8 @@ class Ledger(BaseModel):
         """
         self.check_next(plan)
         if again := sorted({*self.collections} & {*collections}):
-            allowed = "they are in the ledger already; name those of the next round"
-            raise ReportsError.of("reports", again[0], allowed)
+            name = FileDigest(again[0])
+            raise ReportsError.of("reports", "plans.reports-recorded", value=name)
         if people is not None and not collected.people:
             everybody = (people,) * len(plan.messages)
             collected = collected.model_copy(update={"people": everybody})
@@ -110,10 +112,10 @@ class Ledger(BaseModel):
         """
         done, rounds = self.rounds_of(plan.digest), plan.survey.rounds
         if done >= rounds:
-            allowed = "it is already in the ledger; record each plan only once"
+            name = FileDigest(plan.digest)
             if rounds > 1:
-                allowed = f"all its {rounds:,} rounds are in the ledger; make a new plan for more"
-            raise PlanError.of("plan", plan.digest, allowed)
+                raise PlanError.of("plan", "plans.rounds-recorded", value=name, rounds=rounds)
+            raise PlanError.of("plan", "plans.plan-recorded", value=name)
         others = [asked for asked in self.asked if asked.digest != plan.digest]
         covered: dict[str, list[EarlierPlan]] = {}
         for each in reversed(plan.earlier):
@@ -129,7 +131,7 @@ class Ledger(BaseModel):
         return json.dumps(sealed(content), indent=2, allow_nan=False) + "\n"
 
     @classmethod
-    def loads(cls, text: str, name: str = InWords("the text given")) -> Ledger:
+    def loads(cls, text: str, name: str | None = None) -> Ledger:
         """Read the text of a ledger file of that name.
 
         Raises PlanFileError if it is not a ledger of the current format, or was edited after it was
@@ -140,10 +142,10 @@ class Ledger(BaseModel):
         try:
             return cls.model_validate(content)
         except ValidationError as error:
-            field = place("ledger", error.errors()[0]["loc"])
-            raise _FILES.refused(name, f"it is not a ledger: {field} is wrong") from None
+            field = spelled(place("ledger", error.errors()[0]["loc"]))
+            raise _FILES.refused(name, sentence("plans.wrong-ledger", field=field)) from None
         except SurveyError:
-            raise _FILES.refused(name, "it is not a ledger") from None
+            raise _FILES.refused(name, _FILES.other) from None
 
     @classmethod
     def load(cls, path: str | Path) -> Ledger:
@@ -155,15 +157,16 @@ def _check_covered(plan: Plan, asked: EarlierPlan, covered: EarlierPlan | None) 
     """Raise PlanError unless a plan covers a round, with a crowd no larger than it had."""
     name = asked.survey.name
     if covered is None:
-        why = f"it does not cover {name!r}"
+        why = sentence("plans.not-covered", name=name)
     elif asked.linked and not covered.linked:
-        why = f"it relies on mixing in {name!r}, which did not protect the reports there"
+        why = sentence("plans.relies-on-mixing", name=name)
     elif covered.crowd > asked.crowd and not covered.linked:
-        why = f"it relies on {covered.crowd:,} people in {name!r}, but {asked.crowd:,} took part"
+        people = {"planned": covered.crowd, "people": asked.crowd}
+        why = sentence("plans.relies-on-people", name=name, **people)
     elif (covered.survey, covered.messages) != (asked.survey, asked.messages):
-        why = f"its survey or messages differ from those of {name!r} in the ledger"
+        why = sentence("plans.differs-from-ledger", name=name)
     elif asked.collected.tail > covered.collected.tail:
-        why = f"it does not account for noise that was drawn again in {name!r}"
+        why = sentence("plans.redraws-not-counted", name=name)
     else:
         return
     raise _uncovered(plan, why)
@@ -175,22 +178,28 @@ def _check_people(plan: Plan, others: Sequence[EarlierPlan]) -> None:
     planned = rounds_planned(plan.survey, plan.messages)
     shown = repeated([*rounds_before(others), planned]).exposed
     if more := sorted(shown - repeated(all_rounds(plan)).exposed):
-        same = f"the same people gave all permanent responses to {more[0].question!r}"
-        raise _uncovered(plan, f"it assumes that {same}, but they did not")
+        raise _uncovered(plan, sentence("plans.other-people", id=more[0].question))
 
 
-def _uncovered(plan: Plan, why: str) -> IncrowdError:
-    return PlanError.of("plan", plan.digest, f"{why}; plan it with earlier=LEDGER")
+def _uncovered(plan: Plan, why: Sentence) -> IncrowdError:
+    return PlanError.of(
+        "plan", "plans.uncovered", value=FileDigest(plan.digest), reason=why, option=WITH_LEDGER
+    )
 
 
-def _content(data: dict[str, Any], name: str) -> dict[str, Any]:
+def _content(data: dict[str, Any], name: str | None) -> dict[str, Any]:
     """Return the content of a ledger. Raises PlanFileError if its digest does not match."""
     if data["format"] != FORMAT:
-        raise _FILES.refused(name, "its format is not supported")
+        raise _FILES.refused(name, sentence("plans.unsupported-format"))
     content, fits = unsealed(data)
     if not fits:
-        digest = data.get("digest", MISSING)
-        raise PlanFileError.of("ledger.digest", digest, f"{EDITED}; use an unchanged copy")
+        digest = data.get("digest")
+        why = (
+            sentence("plans.edited-ledger", value=FileDigest(str(digest)))
+            if digest
+            else sentence("plans.ledger-without-digest")
+        )
+        raise PlanFileError.of(("ledger", "digest"), why)
     return content
 
 

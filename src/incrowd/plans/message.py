@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
@@ -22,7 +21,7 @@ from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.channels.registry import channel_of
 from incrowd.accountant.schema import Domain
-from incrowd.errors import IncrowdError, InWords, PrivacyError, Problem
+from incrowd.errors import IncrowdError, Place, PrivacyError, Unfit
 from incrowd.number_text import noise
 from incrowd.survey import AnyQuestion, Group
 from incrowd.survey.crossings import (
@@ -288,9 +287,6 @@ def message_facts(message: Message) -> dict[str, Any]:
     }
 
 
-UNKNOWN_QUESTION = "a message names an unknown question, or a question twice"
-
-
 def _knowing(messages: Any, info: ValidationInfo) -> Any:
     """Replace the ids of questions in messages with the survey's questions.
 
@@ -308,7 +304,7 @@ def _with_questions(message: Any, questions: Mapping[str, AnyQuestion]) -> Any:
         return message
     ids = message["questions"]
     if not all(isinstance(id, str) and id in questions for id in ids):
-        raise ValueError(UNKNOWN_QUESTION)
+        raise Unfit("plans.unknown-question")
     return {**message, "questions": tuple(questions[id] for id in ids)}
 
 
@@ -319,16 +315,14 @@ Messages = Annotated[
 ]
 
 
-def place(file: str, location: Sequence[int | str]) -> str:
-    """Return the field of an error in a file of that kind; without pydantic's mark of the message
-    type."""
-    return re.sub(r"(messages\.\d+)\.[01]\b", r"\1", ".".join(map(str, (file, *location))))
+def place(file: str, location: Sequence[int | str]) -> tuple[int | str, ...]:
+    """Return the path of an error in a file of that kind; without pydantic's mark of the message
+    type, which follows the number of a message."""
+    marks = {at + 2 for at, key in enumerate(location) if key == "messages"}
+    return (file, *(key for at, key in enumerate(location) if at not in marks))
 
 
 # The channels of randomizers that a survey fixes.
-
-
-_TELLS = "some report would reveal an answer; keep probabilities strictly between 0 and 1"
 
 
 @lru_cache(maxsize=1024)
@@ -345,11 +339,10 @@ def fixed_channel(question: AnyQuestion) -> Channel | None:
         channel = channel_of(randomizer.kind, randomizer.numbers, len(question.recorded))
         channel.inverse  # noqa: B018  raises if the device cannot be inverted
         if channel.epsilon == math.inf:
-            raise PrivacyError.of("channel", InWords(channel), _TELLS)
+            raise PrivacyError.of("channel", "plans.revealing", channel=channel.description)
     except IncrowdError as error:
-        place = f"question {question.id}, randomizer"
-        problems = [Problem(f"{place}.{p.field}", p.value, p.allowed) for p in error.problems]
-        raise PrivacyError(*problems) from None
+        where = (Place("question", question.id), "randomizer")
+        raise PrivacyError(*(each.within(*where) for each in error.problems)) from None
     return channel.simplest
 
 

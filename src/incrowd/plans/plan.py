@@ -12,19 +12,18 @@ from pydantic import Field, PlainSerializer, ValidationError, model_validator
 
 from incrowd import views
 from incrowd.accountant.codes import NOT_PROVED, AssumptionCode, WorstPair
-from incrowd.errors import InWords, PlanFileError, Problem, SurveyError, UsageError
+from incrowd.catalog.sentences import FileDigest, Sentence, sentence
+from incrowd.errors import PathPart, PlanFileError, SurveyError, Unfit, UsageError
 from incrowd.plans.digests import FileKind, FileModel, canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems
-from incrowd.plans.message import UNKNOWN_QUESTION, Message, Messages, place
+from incrowd.plans.message import Message, Messages, place
 from incrowd.survey import Survey
 from incrowd.survey.merging import Merge, merged_questions
 from incrowd.survey.toml import Real
 from incrowd.survey.wording import wording
 
 FORMAT: Final = "incrowd plan 1"
-_REMAKE = "make one with `incrowd plan SURVEY -o plan.json`"
-_EDITED = f"the plan was edited after it was made; edit the survey instead, and {_REMAKE}"
-_FILES = FileKind("plan", PlanFileError, _REMAKE)
+_FILES = FileKind("plan", PlanFileError, sentence("plans.no-plan"), sentence("plans.make-plan"))
 
 
 # Why a collection has less than the plan's guarantee. With all but the last two, only the local
@@ -116,29 +115,23 @@ class Guarantee(FileModel):
     mixed_by: tuple[Mixing, ...] = Field(default=(), exclude_if=lambda kinds: not kinds)
 
 
-NO_PROMISE = (
-    "its result is not a guarantee that people could be promised; make the plan with another "
-    "analysis in [privacy], such as shuffle"
-)
-
-
 def is_promised(analysis: str) -> bool:
     """Return whether the result of an analysis is a guarantee, which can be promised to people."""
     return analysis not in NOT_PROVED
 
 
-def check_promised(analysis: str, field: str) -> None:
+def check_promised(analysis: str, path: PathPart | tuple[PathPart, ...]) -> None:
     """Raise UsageError if the result of an analysis is not a guarantee."""
     if not is_promised(analysis):
-        raise UsageError.of(field, analysis, NO_PROMISE)
+        raise UsageError.of(path, "plans.no-promise", value=analysis)
 
 
-def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[str]:
+def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[Sentence | str]:
     """Yield why messages do not follow from a survey."""
     randomized = set(survey.randomized)
     for message in messages:
         if not set(message.questions) <= randomized or len(set(message.ids)) < len(message.ids):
-            yield UNKNOWN_QUESTION
+            yield sentence("plans.unknown-question")
             return
     yield from grouping_problems(survey, [message.group for message in messages])
     for message in messages:
@@ -186,13 +179,13 @@ class EarlierPlan(FileModel):
     @model_validator(mode="after")
     def _fits_its_survey(self) -> EarlierPlan:
         for problem in message_problems(self.survey, self.messages):
-            raise ValueError(f"it does not follow from the survey: {problem}")
+            raise Unfit("plans.does-not-follow", problem=problem)
         if self.crowd > self.survey.honest:
-            planned = f"more than the {self.survey.honest:,} of the survey"
-            raise ValueError(f"its crowd is {self.crowd:,}, {planned}")
+            most = self.survey.honest
+            raise Unfit("plans.crowd-above-survey", crowd=self.crowd, most=most)
         counted = {len(self.collected.people), len(self.collected.reports)}
         if not counted <= {0, len(self.messages)}:
-            raise ValueError("it does not give the counts of every message")
+            raise Unfit("plans.missing-counts")
         return self
 
     @property
@@ -287,10 +280,10 @@ class Plan(views.Notebook, Outline):
     @model_validator(mode="after")
     def _fits_its_survey(self) -> Plan:
         for problem in self._problems():
-            raise ValueError(f"it does not follow from the survey: {problem}")
+            raise Unfit("plans.does-not-follow", problem=problem)
         return self
 
-    def _problems(self) -> Iterator[str]:
+    def _problems(self) -> Iterator[Sentence | str]:
         survey, promise = self.survey, self.guarantee
         wanted: dict[str, tuple[object, object]] = {
             "analysis": (promise.analysis, survey.privacy.analysis),
@@ -303,7 +296,7 @@ class Plan(views.Notebook, Outline):
             wanted["delta"] = (promise.delta, survey.privacy.delta)
         for field, (actual, right) in wanted.items():
             if actual != right:
-                yield f"guarantee.{field} is {actual}"
+                yield sentence("plans.guarantee-is", field=field, value=str(actual))
         yield from message_problems(survey, self.messages)
 
     def __repr__(self) -> str:
@@ -366,7 +359,7 @@ class Plan(views.Notebook, Outline):
         return json.dumps(data, sort_keys=True, indent=2, allow_nan=False) + "\n"
 
     @classmethod
-    def loads(cls, text: str, name: str = InWords("the text given")) -> Plan:
+    def loads(cls, text: str, name: str | None = None) -> Plan:
         """Read the text of a plan file of that name.
 
         Raises PlanFileError if it is not a plan, or was edited after it was made.
@@ -376,13 +369,24 @@ class Plan(views.Notebook, Outline):
             content, digest = data["plan"], data["digest"]
             format = content["format"]
         if format != FORMAT:
-            raise PlanFileError.of("plan.format", format, f"should be {FORMAT!r}; {_REMAKE}")
+            raise PlanFileError.of(
+                ("plan", "format"),
+                "plans.other-format",
+                value=format,
+                format=FORMAT,
+                remedy=_FILES.remedy,
+            )
         plan = cls._checked(content)
         with _FILES.parsing(name):  # a number from 2^53 on has no canonical form
             right = plan.digest
         if digest != right:
-            allowed = f"it is not the digest of the content, {right}; {_EDITED}"
-            raise PlanFileError.of("plan.digest", digest, allowed)
+            raise PlanFileError.of(
+                ("plan", "digest"),
+                "plans.other-digest",
+                value=FileDigest(str(digest)),
+                right=right,
+                remedy=_FILES.remedy,
+            )
         return plan
 
     @classmethod
@@ -393,13 +397,16 @@ class Plan(views.Notebook, Outline):
             return cls.model_validate(content)
         except SurveyError as error:
             inner = error.problems
-            problems = [Problem(f"plan.survey.{p.field}", p.value, p.allowed) for p in inner]
-            raise PlanFileError(*problems) from None
+            raise PlanFileError(*(each.within("plan", "survey") for each in inner)) from None
         except ValidationError as error:
             first = error.errors()[0]
-            field = place("plan", first["loc"])
-            value = first["input"] if first["loc"] else InWords("as a whole")
-            raise PlanFileError.of(field, value, f"{wording(first)}; {_EDITED}") from None
+            raise PlanFileError.of(
+                place("plan", first["loc"]),
+                "plans.edited-plan",
+                value=first["input"] if first["loc"] else sentence("plans.as-a-whole"),
+                reason=wording(first),
+                remedy=_FILES.remedy,
+            ) from None
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from incrowd.errors import InWords, ReportsError
+from incrowd.catalog.sentences import sentence
+from incrowd.errors import ReportsError
 from incrowd.files import write_text
 from incrowd.plans.claims import ClaimedRelease, together
 from incrowd.plans.digests import (
@@ -26,7 +27,9 @@ from incrowd.reports.tally import MessageTally, Tally, TallyKind
 FORMAT = "incrowd tally 1"
 ENDING = ".json"
 MOST = 1 << 53  # of any count, so that sums are exact
-_FILES = FileKind("tally", ReportsError, "name a file that `incrowd tally` wrote")
+_FILES = FileKind(
+    "tally", ReportsError, sentence("reports.no-tally"), sentence("reports.name-tally")
+)
 
 MessageNumber = Annotated[str, Field(pattern=r"^(0|[1-9][0-9]{0,5})$")]
 
@@ -119,7 +122,7 @@ def load_tally(path: str | Path) -> Tally:
     return _FILES.load(path, of_text)
 
 
-def of_text(text: str, name: str = InWords("the text given")) -> Tally:
+def of_text(text: str, name: str | None = None) -> Tally:
     """Return the tally that `as_text` wrote.
 
     Raises ReportsError if the text is not a tally, or was edited after it was written.
@@ -127,10 +130,11 @@ def of_text(text: str, name: str = InWords("the text given")) -> Tally:
     with _FILES.parsing(name):
         data = read_json(text)
         if data["format"] != FORMAT:
-            raise _FILES.refused(name, "its format is not supported")
+            raise _FILES.refused(name, sentence("plans.unsupported-format"))
         content, fits = unsealed(data)
         if not fits:
-            raise ReportsError.of("tally", "reports.edited-tally", value=name)
+            named = name or sentence("plans.text-given")
+            raise ReportsError.of("tally", "reports.edited-tally", value=named)
         return _read(content)
 
 
