@@ -154,9 +154,6 @@ class InWords(str):
     __slots__ = ()
 
 
-MISSING = InWords("is missing")
-
-
 def described(value: object, width: int = 120) -> str:
     """Return descriptions as they are, text in quotation marks; long values are shortened."""
     if isinstance(value, InWords):
