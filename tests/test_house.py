@@ -304,6 +304,7 @@ def test_p_and_q_come_from_channels_only():
 ENTRY_POINT = {
     "incrowd.cli.main",
     "incrowd.collection.settings.ServiceSettings.settings_customise_sources",  # by pydantic
+    "incrowd.sampling.check.AnswersFinding.missing_code",  # by a template of the studio
     "incrowd.views.Notebook._repr_html_",  # by notebooks
     "incrowd.views.Plotted.plot",  # by users, of the public classes that inherit it
 }
