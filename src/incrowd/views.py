@@ -185,7 +185,13 @@ class Tabular(ABC):
         return self.to_arrow().__dataframe__(nan_as_null, allow_copy)
 
     def to_pandas(self) -> Any:
-        """Return `to_arrow()` as a data frame. Raises UsageError if pandas is not installed."""
+        """Return `to_arrow()` as a data frame.
+
+        Raises
+        ------
+        UsageError
+            If pandas is not installed.
+        """
         try:
             import_module("pandas")
         except ImportError:

@@ -311,7 +311,7 @@ class Estimates(_SomePeople, views.Result):
         )
 
     def __getitem__(self, questions: str | tuple[str, ...]) -> TableEstimate:
-        """Return `estimates["smokes"]` or `estimates["smokes", "stress"]`: see `table`."""
+        """Return the table of a question, or of several: see `table`."""
         return self.table(*([questions] if isinstance(questions, str) else questions))
 
     def __iter__(self) -> Iterator[TableEstimate]:
@@ -401,8 +401,11 @@ class Estimates(_SomePeople, views.Result):
         return Sheet.of_records("estimates", rows)
 
     def to_arrow(self) -> pa.Table:
-        """Return the long table. Everything else (crowd, guarantee, seed, plan) is JSON in the
-        schema's metadata under "incrowd"; Parquet keeps it, CSV cannot."""
+        """Return the long table.
+
+        Everything else (crowd, guarantee, seed, plan) is JSON in the schema's metadata under
+        "incrowd". Parquet keeps it; CSV cannot.
+        """
         about = views.presented("incrowd.presentation.data:json_ready", self)
         more = {name: about[name] for name in about if name not in ("tables", "words", "strata")}
         return super().to_arrow().replace_schema_metadata({"incrowd": json.dumps(more)})

@@ -159,9 +159,20 @@ class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
         return float(np.clip(open_variance.sum() / variance.sum(), 0.0, most))
 
     def above_noise(self, family_wise: float = 0.05) -> np.ndarray:
-        """Return which cells are not empty, with probability at most `family_wise` of any false
-        positive.
+        """Find the cells that are not empty.
 
+        Parameters
+        ----------
+        family_wise : float
+            The probability of any false positive is at most this.
+
+        Returns
+        -------
+        array of bool
+            In the shape of the table.
+
+        Notes
+        -----
         Bonferroni over the cells. Exact for a table from cells; otherwise by the normal quantile of
         the noise, which is the only error of an empty cell.
         """
@@ -202,10 +213,21 @@ class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
         )
 
     def linear(self, cells: np.ndarray, jacobian: np.ndarray, **axes: Any) -> TableEstimate:
-        """Return functions of the cells: their values and, by the delta method, their covariance.
+        """Compute functions of the cells and, by the delta method, their covariance.
 
-        cells: in the shape of the new table; jacobian: shape (new cells, old cells). axes: the
-        fields of the new table that have an entry for each axis.
+        Parameters
+        ----------
+        cells : array
+            The values of the functions, in the shape of the new table.
+        jacobian : array, shape (new cells, old cells)
+            Their derivatives.
+        **axes
+            The fields of the new table that have an entry for each axis.
+
+        Returns
+        -------
+        TableEstimate
+            The new table.
         """
         error = self.error.linear(jacobian, cells.shape)
         return replace(self, estimate=cells, error=error, **axes)

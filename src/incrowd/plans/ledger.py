@@ -132,10 +132,19 @@ class Ledger(BaseModel):
 
     @classmethod
     def loads(cls, text: str, name: str | None = None) -> Ledger:
-        """Read the text of a ledger file of that name.
+        """Read the text of a ledger file.
 
-        Raises PlanFileError if it is not a ledger of the current format, or was edited after it was
-        written.
+        Parameters
+        ----------
+        text : str
+            The content of the file.
+        name : str, optional
+            The name of the file, for messages.
+
+        Raises
+        ------
+        PlanFileError
+            If it is not a ledger of the current format, or was edited after it was written.
         """
         with _FILES.parsing(name):
             content = _content(read_json(text), name)
@@ -149,7 +158,13 @@ class Ledger(BaseModel):
 
     @classmethod
     def load(cls, path: str | Path) -> Ledger:
-        """Read a ledger file. Raises as `loads`, and PlanFileError if it cannot be read."""
+        """Read a ledger file.
+
+        Raises
+        ------
+        PlanFileError
+            If the file cannot be read, is not a ledger, or was edited after it was written.
+        """
         return _FILES.load(path, cls.loads)
 
 

@@ -360,9 +360,19 @@ class Plan(views.Notebook, Outline):
 
     @classmethod
     def loads(cls, text: str, name: str | None = None) -> Plan:
-        """Read the text of a plan file of that name.
+        """Read the text of a plan file.
 
-        Raises PlanFileError if it is not a plan, or was edited after it was made.
+        Parameters
+        ----------
+        text : str
+            The content of the file.
+        name : str, optional
+            The name of the file, for messages.
+
+        Raises
+        ------
+        PlanFileError
+            If it is not a plan, or was edited after it was written.
         """
         with _FILES.parsing(name):
             data = read_json(text)
@@ -410,7 +420,13 @@ class Plan(views.Notebook, Outline):
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
-        """Read a plan file. Raises PlanFileError if it cannot be read, or was edited."""
+        """Read a plan file.
+
+        Raises
+        ------
+        PlanFileError
+            If the file cannot be read, is not a plan, or was edited after it was written.
+        """
         return _FILES.load(path, cls.loads)
 
 

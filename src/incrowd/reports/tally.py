@@ -112,10 +112,13 @@ class Tally:
         return f"Tally(plan={self.plan[:12]}…, {counted}{views.simulated(self.seed)})"
 
     def __add__(self, other: Tally) -> Tally:
-        """Return the sum.
+        """Add the counts of other reports.
 
-        Raises ReportsError if the tallies do not belong together, share a part, or contain two
-        releases of one stratum.
+        Raises
+        ------
+        ReportsError
+            If the tallies do not belong together, share a part, or contain two releases of one
+            stratum.
         """
         if (self.plan, self.tables, self.kind) != (other.plan, other.tables, other.kind):
             raise ReportsError.of("tally", "reports.other-tally", value=FileDigest(other.plan))
@@ -140,7 +143,13 @@ class Tally:
         return tuple(self.strata.values()) or (self.messages,)
 
     def only(self, releases: Iterable[StratumNames]) -> Tally:
-        """Return the tally of some releases."""
+        """Return the tally of some releases.
+
+        Parameters
+        ----------
+        releases : iterable of tuples of str
+            The names of the strata of each release.
+        """
         strata = {names: self.strata[names] for names in releases}
         return replace(self, messages=reduce(_both, strata.values(), {}), strata=strata)
 

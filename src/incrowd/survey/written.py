@@ -104,7 +104,13 @@ class WrittenSurvey(Frozen):
     codes: tuple[Codes, ...] = Field(default=(), exclude_if=_none)
 
     def question(self, id: str) -> AnyQuestion:
-        """Return the question with an id. Raises KeyError if there is none."""
+        """Return the question with an id.
+
+        Raises
+        ------
+        KeyError
+            If there is no such question.
+        """
         for question in self.questions:
             if question.id == id:
                 return question
