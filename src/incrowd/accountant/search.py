@@ -134,7 +134,7 @@ def _guess(family: NoiseFamily, crowd: int, goal: float) -> tuple[BitFlip, float
 
 
 def _unreachable(family: NoiseFamily, bound: BoundFunction, wanted: float) -> IncrowdError:
-    """Return the error if no noise is enough, with what the most noise gives and what is fixed."""
+    """Return the error if no noise is enough, with the best result and the fixed parts."""
     most = as_contribution(family(MOST))
     fixed = _fixed(family)
     times = bound(most) / wanted

@@ -99,7 +99,7 @@ class CellErrors:
 
     @property
     def joint_noise(self) -> np.ndarray:
-        """The same for the noise alone."""
+        """The covariance for the noise alone."""
         assert self.noise_covariance is not None
         return self.noise_covariance
 

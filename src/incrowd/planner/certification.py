@@ -83,8 +83,8 @@ def _least_local(
 ) -> BitFlip:
     """Return the smallest noise whose local epsilon is at most `cap`.
 
-    redraws: what noise that is drawn again adds to the local epsilon. Raises PrivacyError if no
-    noise is large enough.
+    redraws: the addition to the local epsilon by noise that is drawn again. Raises PrivacyError if
+    no noise is large enough.
     """
 
     def beyond(numerator: int) -> bool:

@@ -20,8 +20,9 @@ DIGITS = 12  # of a digest
 def check_origin(plan: Plan, digest: str, reports: Collection) -> Message:
     """Return the message that the reports belong to.
 
-    digest: the plan's, which takes longer to compute than the checks. Raises ReportsError unless
-    the reports name this plan, one of its messages and its strata, and have the message's length.
+    digest: the digest of the plan, which takes longer to compute than the checks. Raises
+    ReportsError unless the reports name this plan, one of its messages and its strata, and have the
+    message's length.
     """
     if reports.plan != digest:
         raise ReportsError.of(

@@ -222,7 +222,7 @@ class CallChoice:
         return f"{outcome} ~ {' + '.join(on)}" if outcome and on else ""
 
     def query(self, **changes: Any) -> str:
-        """Return the address's query of this choice with some changes."""
+        """Return the query of the address for this choice, with some changes."""
         from urllib.parse import urlencode
 
         return urlencode(list(_pairs(replace(self, **changes))), doseq=True)

@@ -214,7 +214,7 @@ class ImportDecision:
 
     @property
     def kind(self) -> tuple[str, tuple[DecisionAnswer, ...]]:
-        """The same for decisions that can be made together."""
+        """The kind of decisions that can be made together."""
         return self.code or self.text, self.answers
 
 

@@ -232,7 +232,7 @@ def _pair(raw: Mapping[str, Any]) -> tuple[str, str]:
 
 
 async def keep(studio: Studio, request: Request) -> Response:
-    """Save the values in the survey. On a mistake, the page shows them as they were typed."""
+    """Save the values in the survey. After an error, the page keeps them as typed."""
     form = await form_of(request)
     shown = await asyncio.to_thread(screen, studio.project(request), form)
     return await _save(studio, request, shown, form)

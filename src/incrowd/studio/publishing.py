@@ -317,7 +317,7 @@ def _time(text: str) -> str:
 
 
 async def choose(studio: Studio, request: Request) -> Response:
-    """Save the choices. On a mistake, the page shows them as they were typed."""
+    """Save the choices. After an error, the page keeps them as typed."""
     project = studio.project(request)
     typed = texts(await form_of(request))
     try:

@@ -134,7 +134,7 @@ def _progress(job: Job | None) -> dict[str, Any]:
 
 
 async def start(studio: Studio, request: Request) -> Response:
-    """Start a rehearsal; one that runs is stopped. On a mistake, the page shows what was typed."""
+    """Start a rehearsal; one that runs is stopped. After an error, the page keeps the input."""
     project = studio.project(request)
     typed = texts(await form_of(request))
     try:

@@ -117,8 +117,9 @@ def plan_path(project: Project, source: ReportSource) -> Path:
     """Return the plan file of some reports: that of the project, if it is theirs or they name no
     other.
 
-    If the survey was planned again since, it is the plan that was kept then; a release has its plan
-    in its bundle, which is written into a file of its own. Raises UsageError if there is no plan.
+    If the survey was planned again later, it is the plan that was kept at that time; a release has
+    its plan in its bundle, which is written into a file of its own. Raises UsageError if there is
+    no plan.
     """
     path = project.plan_path
     if path.exists() and Plan.load(path).digest == source.plan:

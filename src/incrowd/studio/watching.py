@@ -148,7 +148,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
         return render(request, "watch_state.html", **parts)
 
     async def follow(studio: Studio, request: Request) -> Response:
-        """Follow a dashboard elsewhere; on a mistake, the page shows what was typed."""
+        """Follow a dashboard elsewhere; after an error, the page keeps the input."""
         project, typed = studio.project(request), texts(await form_of(request))
         try:
             address, token = dashboard(typed.get("address", ""), typed.get("token", ""))

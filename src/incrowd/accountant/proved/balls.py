@@ -85,8 +85,8 @@ class EnclosedLaw(NamedTuple):
 def binomial(number: int, chance: fmpq, cut: float) -> EnclosedLaw:
     """Return the binomial law, without tails of about e^-cut.
 
-    From one probability (through the gamma function) by exact ratios. Beyond the window, the ratios
-    of neighbors fall further, so that a geometric series bounds the tail.
+    One probability is computed (through the gamma function), the others by exact ratios. Beyond the
+    window, the ratios of neighbors fall further, so that a geometric series bounds the tail.
     """
     if number == 0:
         return EnclosedLaw(0, [arb(1)], arb(0))

@@ -71,7 +71,7 @@ def send_each(
     at_once: int = AT_ONCE,
     progress: Callable[[int], None] | None = None,
 ) -> CrowdUploads:
-    """Send every row of the answers as one person's, several at a time.
+    """Send each row of the answers as one person, several at a time.
 
     codes: code fields, one for each row. strata: the stratum number of each row, by default 0.
     memory: a secret for each row, for permanent responses. progress: called with 1 after each

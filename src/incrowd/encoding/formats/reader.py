@@ -31,7 +31,7 @@ class Request(NamedTuple):
     memory: int = 1 << 31
 
     def chosen(self, names: Sequence[str]) -> list[str]:
-        """Return the wanted ones among the columns of a file, in its order."""
+        """Return those columns of a file that are wanted, in its order."""
         if self.names_only:
             return []
         return [name for name in names if self.columns is None or name in self.columns]
