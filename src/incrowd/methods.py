@@ -96,7 +96,7 @@ class Method:
 
     @property
     def whose(self) -> str:
-        """The flag that chooses the other people than those of the default; "" without a choice."""
+        """The flag for people other than those of the default; "" if there is no choice."""
         if self.answered is None:
             return ""
         return "of_all_people" if self.answered else "of_those_who_answered"
