@@ -31,7 +31,7 @@ BundleFile = Annotated[
 def run_service(
     settings: ServiceSettings, bundle: Bundle, application: Starlette, *lines: str
 ) -> None:
-    """Serve until stopped. lines: printed when the service listens, after where it does."""
+    """Serve until stopped. lines: those to print once the service listens, after its address."""
     from incrowd.collection.serving import listening, log_discreetly, serve
 
     log_discreetly()

@@ -201,8 +201,7 @@ class ExpectedPairs(StratumEvidence):
         return self._square([np.diag(each.mean) for each in self.messages[0].moments[1:]])
 
     def _square(self, blocks: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the mean of u u': of different variables a product. blocks:
-        of the levels of each."""
+        """Return the mean of u u', a product for different variables. blocks: one per variable."""
         same = self._columns.variable[:, None] == self._columns.variable
         return np.where(
             same, scipy.linalg.block_diag(1.0, *blocks), np.outer(self._mean, self._mean)
