@@ -145,6 +145,16 @@ def slowly(*cases):
     ]
 
 
+def slowly_except(cases, *quick):
+    """Cases of which only these are quick: the others repeat at length what they test."""
+    return [case if case in quick else slowly(case)[0] for case in cases]
+
+
+def one_in(number, cases):
+    """Cases of which the first of every so many is quick, and the others repeat it at length."""
+    return [each if n % number == 0 else slowly(each)[0] for n, each in enumerate(cases)]
+
+
 def run(*arguments, cwd=None):
     """The command line, called in this process: imports are a command's largest cost.
 

@@ -277,7 +277,8 @@ main()
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), *slowly((signal.SIGHUP, 129)), (signal.SIGKILL, -9)]
+    ("number", "code"),
+    [*slowly((signal.SIGTERM, 143)), *slowly((signal.SIGHUP, 129)), (signal.SIGKILL, -9)],
 )
 def test_a_signal_leaves_nothing(tmp_path, number, code):
     """Told to stop once the output's place is made; the key that was made is taken back too.

@@ -24,7 +24,7 @@ from incrowd.plans.slots import separate
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import DeviceKey, remembering
 from incrowd.sampling.randomize import randomize_message, rounded
-from tests.conftest import run
+from tests.conftest import run, slowly
 from tests.oracles import pairs
 from tests.oracles.observers import (
     Encoder,
@@ -59,6 +59,20 @@ from tests.oracles.pairs import (
 from tests.oracles.releases import claims
 
 CLOSE = 0.95  # of a local epsilon: there something is left
+
+
+def quick(pair):
+    """Whether this is one of the few pairs of each feature that are tried in every run."""
+    return sum(map(FEATURES.index, pair)) % 5 == 0
+
+
+def at_length(features):
+    return pytest.param(features, marks=pytest.mark.slow)
+
+
+def some(cases, number):
+    """Every so many of these cases; the others at length."""
+    return [case if n % number == 0 else at_length(case) for n, case in enumerate(cases)]
 
 
 def named(features):
@@ -107,7 +121,11 @@ def check(features):
     return number
 
 
-@pytest.mark.parametrize("pair", ENUMERATED, ids=named)
+@pytest.mark.parametrize(
+    "pair",
+    [pair if quick(pair) else at_length(pair) for pair in ENUMERATED],
+    ids=named,
+)
 def test_a_pair_keeps_what_is_promised(pair):
     assert check(pair) >= 6, "a plan, a collection, and four parties"
 
@@ -133,7 +151,7 @@ TRIPLES = [
 ]
 
 
-@pytest.mark.parametrize("triple", TRIPLES, ids=named)
+@pytest.mark.parametrize("triple", some(TRIPLES, 4), ids=named)
 def test_three_features_keep_what_is_promised(triple):
     assert check(triple) >= 6
 
@@ -158,8 +176,10 @@ SURVEYS = [
 ]
 
 
-@pytest.mark.parametrize("asked", SURVEYS, ids=lambda asked: " then ".join(map(named, asked)))
-@pytest.mark.parametrize("last", [3, 4])
+@pytest.mark.parametrize(
+    "asked", some(SURVEYS, 3), ids=lambda asked: " then ".join(map(named, asked))
+)
+@pytest.mark.parametrize("last", [3, *slowly(4)])
 def test_several_surveys_keep_what_is_promised(asked, last):
     """The last one asks as many people, or one more."""
     people = [3] * (len(asked) - 1) + [last]
@@ -211,7 +231,9 @@ def survey_file(folder, features):
     return path
 
 
-@pytest.mark.parametrize("features", [each for each in ASSESSED if each not in NEVER], ids=named)
+@pytest.mark.parametrize(
+    "features", some((each for each in ASSESSED if each not in NEVER), 4), ids=named
+)
 def test_the_command_privacy_promises_no_more_than_holds(tmp_path, features):
     path = survey_file(tmp_path, features)
     called = run("privacy", "delta", "--survey", path, "--noise", pairs.NOISE, "--json")
@@ -262,7 +284,7 @@ COSTLY = [
 ]
 
 
-@pytest.mark.parametrize("pair", COSTLY, ids=named)
+@pytest.mark.parametrize("pair", some(COSTLY, 3), ids=named)
 def test_a_promise_for_each_feature_alone_is_refused(pair):
     """What is left out is not hidden: the larger promise of both is below the truth."""
     truth = figures(frozenset(pair)).truth()

@@ -14,6 +14,7 @@ from incrowd.accountant.schema import FREE_BIT, Domain
 from incrowd.accountant.worst import delta, worst_delta
 from incrowd.errors import PrivacyError
 from tests.accountant.conftest import free, same_noise, schema
+from tests.conftest import slowly
 from tests.oracles import expected
 
 
@@ -119,7 +120,12 @@ def integral(law, count):
 
 @pytest.mark.parametrize(
     ("q", "bits", "crowd", "epsilon"),
-    [(0.35, 8, 10**6, 0.5), (0.45, 4, 10**5, 0.05), (0.3, 6, 10**6, 1.5), (0.25, 1, 10**9, 0.001)],
+    [
+        (0.35, 8, 10**6, 0.5),
+        (0.45, 4, 10**5, 0.05),
+        (0.3, 6, 10**6, 1.5),
+        *slowly((0.25, 1, 10**9, 0.001)),
+    ],
 )
 def test_large_crowds_against_the_inversion_integral(q, bits, crowd, epsilon):
     """The integral is exact up to rounding where the sum is near normal, however far the tail."""

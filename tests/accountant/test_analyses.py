@@ -101,6 +101,7 @@ def test_a_toy_works_in_every_command(twice, command, tmp_path):
     assert code == 0 and "(by twice)" in said.out + said.err
 
 
+@pytest.mark.slow
 def test_a_toy_answers_every_privacy_command(twice, command):
     common = ("--bits", 2, "--crowd", 100, "--analysis", "twice", "--json")
     _, said = command("privacy", "noise", "--epsilon", 1, "--delta", 1e-5, *common)

@@ -57,7 +57,7 @@ def test_messages_scaled_together(analysis):
         assert mixed(found).local_epsilon <= 1.0 < mixed(less).local_epsilon
 
 
-@pytest.mark.parametrize(("bits", "crowd"), [(1, 5000), (2, 300), (8, 20_000)])
+@pytest.mark.parametrize(("bits", "crowd"), [(1, 5000), *slowly((2, 300), (8, 20_000))])
 def test_what_clearly_keeps_a_promise_does(bits, crowd):
     """Never with less than the smallest noise; with a tenth more always."""
     promise = crowd, 1.0, 1e-6
@@ -235,6 +235,7 @@ def three_choices(flip):
     return Contribution.of(Schema.uniform([choice(4)], flip), 3)
 
 
+@pytest.mark.slow
 def test_the_noise_for_the_smallest_delta_is_that_of_a_crowd():
     """It continues the trend of larger deltas, whose steps hardly change.
 
@@ -287,7 +288,7 @@ def test_without_a_crowd_any_delta_can_be_certified():
 
 
 @pytest.mark.parametrize("copies", [2, 50, pytest.param(5000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("crowd", [20, 1000, 1_000_000])
+@pytest.mark.parametrize("crowd", [*slowly(20), 1000, 1_000_000])
 def test_allowances_stay_far_below_the_smallest_delta(copies, crowd):
     """At most a fifth of it, so that noise decides about the rest."""
 

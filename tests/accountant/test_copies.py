@@ -10,6 +10,7 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.composition import connect_the_dots, sampled
 from incrowd.accountant.schema import Contribution
 from tests.accountant.conftest import free
+from tests.conftest import slowly
 
 
 def randomized_response(channel, epsilon):
@@ -49,7 +50,7 @@ def one_bit_laws(channel, crowd):
     return channel.p * before + channel.q * f, channel.q * before + channel.p * f
 
 
-@pytest.mark.parametrize("copies", [2, 3])
+@pytest.mark.parametrize("copies", [2, *slowly(3)])
 def test_copies_of_one_bit_against_the_product_of_explicit_laws(copies):
     """Pessimistic, and by less than 1% here."""
     channel, crowd = BitFlip.at_least(0.2), 60

@@ -18,6 +18,7 @@ from incrowd.accountant.composition import LossLaw, composed, connect_the_dots, 
 from incrowd.accountant.one_bit import typical_spread, worst_crowd
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from tests.accountant.conftest import choice, everything, free
+from tests.conftest import one_in
 
 FIGURES = 1e-11  # relative error of an oracle
 LATTICE = 4000  # points of the oracle's lattice
@@ -142,7 +143,7 @@ PRINTED = [
 ]
 
 
-@pytest.mark.parametrize(("crowd", "count", "epsilon", "delta", "needed"), PRINTED)
+@pytest.mark.parametrize(("crowd", "count", "epsilon", "delta", "needed"), one_in(3, PRINTED))
 def test_noise_of_another_program(crowd, count, epsilon, delta, needed):
     """What the homogeneous crowd needs, to six digits: the noise is above it, the variance near."""
     noise = smallest_noise("exact", family(count), crowd, epsilon, delta)
@@ -150,7 +151,7 @@ def test_noise_of_another_program(crowd, count, epsilon, delta, needed):
     assert variance(noise.q) <= 1.015 * variance(needed)
 
 
-@pytest.mark.parametrize(("crowd", "count", "epsilon", "delta"), CASES)
+@pytest.mark.parametrize(("crowd", "count", "epsilon", "delta"), one_in(4, CASES))
 def test_the_curve_is_that_of_dots_found_one_by_one(crowd, count, epsilon, delta):
     """Every dot by its own search over crowds, connected, and composed by repeated squaring."""
     noise = smallest_noise("exact", family(count), crowd, epsilon, delta)

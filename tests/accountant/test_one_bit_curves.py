@@ -20,6 +20,7 @@ from incrowd.accountant.one_bit import (
     worst_crowd,
     worst_curve,
 )
+from tests.conftest import one_in, slowly
 
 FIGURES = 1e-11  # relative error of an oracle
 ASYMMETRIC = Bit.from_probabilities(0.1, 0.6)
@@ -142,7 +143,7 @@ def without_chords(monkeypatch):
     monkeypatch.setattr(one_bit, "_chords", wrong)
 
 
-@pytest.mark.parametrize("wrong", [uncharged, of_the_next_place, without_chords])
+@pytest.mark.parametrize("wrong", [uncharged, *slowly(of_the_next_place, without_chords)])
 def test_wrong_curves_are_found_out(monkeypatch, wrong):
     cases = list(random_crowds(2, 20))
     assert below_single_epsilons(cases) == 0
@@ -153,7 +154,7 @@ def test_wrong_curves_are_found_out(monkeypatch, wrong):
 # All crowds
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", one_in(3, CHANNELS))
 @pytest.mark.parametrize("crowd", [2, 5, 30])
 def test_the_worst_curve_is_above_all_crowds_and_close(channel, crowd):
     step = max(channel.losses) / 20
@@ -167,7 +168,8 @@ def test_the_worst_curve_is_above_all_crowds_and_close(channel, crowd):
 
 
 @pytest.mark.parametrize(
-    ("q", "crowd"), [(0.0025, 20_000), (0.06, 300), (3e-5, 10**6), (0.3, 10**9), (0.49, 4000)]
+    ("q", "crowd"),
+    [(0.0025, 20_000), *slowly((0.06, 300), (3e-5, 10**6), (0.3, 10**9), (0.49, 4000))],
 )
 def test_the_worst_curve_agrees_with_the_worst_crowd_at_each_epsilon(q, crowd):
     """TOLERANCE of the spread is as much of delta as of a Gaussian's."""

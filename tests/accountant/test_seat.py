@@ -24,6 +24,7 @@ from incrowd.accountant.channels.warner import Warner
 from incrowd.accountant.numerics.contours import ContourBound, least_bound
 from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.errors import IncrowdError
+from tests.conftest import one_in, slowly
 from tests.oracles import crowds as truth
 
 
@@ -112,7 +113,7 @@ DEVICES = [
 ]
 
 
-@pytest.mark.parametrize("channel", DEVICES, ids=str)
+@pytest.mark.parametrize("channel", one_in(3, DEVICES), ids=str)
 def test_exact_devices(channel):
     domains = [FREE_BIT, Domain(3, 1, 1)]
     joint = truth.merged(truth.together(*(truth.of_bits(channel.matrix, *d) for d in domains[:1])))
@@ -152,7 +153,8 @@ def one_bit_share(q, crowd, epsilon, step):
 
 
 @pytest.mark.parametrize(
-    ("q", "crowd", "epsilon"), [(0.1, 200, 1), (0.05, 500, 0.8), (0.4, 300, 0.0), (0.3, 60, 0.5)]
+    ("q", "crowd", "epsilon"),
+    [(0.1, 200, 1), *slowly((0.05, 500, 0.8), (0.4, 300, 0.0)), (0.3, 60, 0.5)],
 )
 def test_one_bit_against_every_number_of_ones(q, crowd, epsilon):
     """The shares were .64, .82, .98 and .67."""
@@ -283,7 +285,7 @@ def smallest_noise(domains, crowd, epsilon, delta, low, high):
 
 
 @pytest.mark.parametrize(
-    ("domains", "crowd", "epsilon", "delta", "homogeneous", "certified"), TABLE
+    ("domains", "crowd", "epsilon", "delta", "homogeneous", "certified"), one_in(3, TABLE)
 )
 def test_noise(domains, crowd, epsilon, delta, homogeneous, certified):
     found = smallest_noise(domains, crowd, epsilon, delta, 0.98 * homogeneous, 1.05 * certified)
@@ -300,7 +302,7 @@ def test_noise_of_forty_bits():
 # ----------------------------------------------------------------------------- far out
 
 
-@pytest.mark.parametrize("q", [1e-6, 1e-3, 0.2, 0.4999999])
+@pytest.mark.parametrize("q", [1e-6, 1e-3, 0.2, *slowly(0.4999999)])
 @pytest.mark.parametrize("crowd", [2, 3, 4, 50, 10**9])
 def test_extremes(q, crowd):
     schema = Schema.uniform([FREE_BIT, Domain(3, 1, 1)], BitFlip.at_least(q))

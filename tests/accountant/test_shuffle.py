@@ -101,11 +101,15 @@ def test_the_noise_is_never_larger_than_the_blankets(case, copies):
 @pytest.mark.parametrize(
     ("domains", "crowd", "epsilon", "delta", "homogeneous", "near"),
     [
-        ([FREE_BIT], 10**6, 1.0, 1e-8, 4.9388e-5, 1e-4),
-        ([FREE_BIT] * 8, 10**5, 1.0, 1e-6, 0.21418, 2e-3),
+        *slowly(
+            ([FREE_BIT], 10**6, 1.0, 1e-8, 4.9388e-5, 1e-4),
+            ([FREE_BIT] * 8, 10**5, 1.0, 1e-6, 0.21418, 2e-3),
+        ),
         ([FREE_BIT] * 2, 10**4, 1.0, 1e-6, 0.051132, 0.012),
-        ([Domain(5, 1, 1)] * 4, 10**6, 1.0, 1e-6, 0.18231, 1e-3),
-        (DEMO, 20_000, 1.0, 1e-6, 0.25459, 1e-3),
+        *slowly(
+            ([Domain(5, 1, 1)] * 4, 10**6, 1.0, 1e-6, 0.18231, 1e-3),
+            (DEMO, 20_000, 1.0, 1e-6, 0.25459, 1e-3),
+        ),
     ],
 )
 def test_hardly_more_noise_than_homogeneous_crowds_ask_for(
@@ -250,7 +254,7 @@ def composed(by, crowd):
     return [of_two(by, free(0.35, 2), crowd, epsilon) for epsilon in EPSILONS]
 
 
-@pytest.mark.parametrize("by", ["shuffle", "seat"])
+@pytest.mark.parametrize("by", ["shuffle", *slowly("seat")])
 def test_two_messages_in_a_larger_crowd(by, largest_of_forty):
     """Where the seat promises more than the blanket does, and far more than nobody else."""
     found = composed(by, CROWD)

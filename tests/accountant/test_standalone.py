@@ -9,6 +9,7 @@ import pytest
 
 from incrowd import accountant
 from incrowd.errors import PrivacyError
+from tests.conftest import slowly
 from tests.oracles.source import nodes_of
 
 SOURCE = Path(accountant.__file__).parent
@@ -57,8 +58,10 @@ def test_its_names_are_sorted_loadable_and_documented():
     ("channel", "domain"),
     [
         (accountant.BitFlip.from_epsilon(2.0), accountant.Domain(1, 0, 1)),
-        (accountant.Warner.from_epsilon(1.0), accountant.Domain(1, 0, 1)),
-        (accountant.KAry.from_epsilon(2.0, 4), accountant.Domain(4, 1, 1)),
+        *slowly(
+            (accountant.Warner.from_epsilon(1.0), accountant.Domain(1, 0, 1)),
+            (accountant.KAry.from_epsilon(2.0, 4), accountant.Domain(4, 1, 1)),
+        ),
     ],
     ids=["bit flip", "warner", "k-ary"],
 )

@@ -12,7 +12,7 @@ import pytest
 
 from incrowd import Plan
 from tests.cli.conftest import ANSWERS, SURVEY
-from tests.conftest import run
+from tests.conftest import run, slowly
 
 
 def test_plan_prints_its_figures_as_json(made):
@@ -45,7 +45,7 @@ def test_estimate_prints_tables(made):
     assert "%" in done.stdout
 
 
-@pytest.mark.parametrize("ending", ["csv", "json", "parquet", "html"])
+@pytest.mark.parametrize("ending", ["csv", *slowly("json", "parquet", "html")])
 def test_every_kind_of_output_names_the_questions_and_answers(made, tmp_path, ending):
     out = tmp_path / f"e.{ending}"
     done = run("estimate", made / "plan.json", made / "reports.parquet", "-o", out)

@@ -12,7 +12,7 @@ import pytest
 
 import incrowd
 from tests.cli.conftest import ANSWERS, SURVEY
-from tests.conftest import local_plan, yes_no_question
+from tests.conftest import local_plan, one_in, yes_no_question
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def small(tmp_path_factory):
 FORMATS = {"csv": "to_csv", "jsonl": "to_json", "parquet": "to_parquet", "feather": "to_feather"}
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", one_in(2, FORMATS))
 def test_standard_input_is_read_in_every_format(piped, small, tmp_path, format):
     data = pandas.read_csv(ANSWERS).head(500)
     options = {"csv": {"index": False}, "jsonl": {"orient": "records", "lines": True}}

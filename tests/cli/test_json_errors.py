@@ -10,6 +10,7 @@ from incrowd.catalog.sentences import Keyword, sentence
 from incrowd.cli.console import error_lines
 from incrowd.errors import Of, Place, Problem, UsageError
 from tests.cli.conftest import ANSWERS, SURVEY
+from tests.conftest import slowly
 
 
 @pytest.fixture(autouse=True)
@@ -165,7 +166,7 @@ def test_what_the_parser_refuses_is_a_problem_too(call):
     assert "did you mean" in call("plan", SURVEY, "--sovle", "crowd")[2]
 
 
-@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize("wrapped", [False, *slowly(True)])
 @pytest.mark.parametrize("json_too", [False, True])
 def test_an_interrupt_says_whether_anything_was_written(
     call, monkeypatch, tmp_path, json_too, wrapped

@@ -88,6 +88,7 @@ def test_the_help_of_a_command_loads_nothing_that_it_works_with():
     assert {name: modules for name, modules in beyond.items() if modules} == {}
 
 
+@pytest.mark.slow
 def test_a_command_that_imports_what_it_works_with_is_seen():
     """The wrong variant of the tests above."""
     _, [modules] = loads("import incrowd.cli.show_plans", "loaded()")

@@ -8,6 +8,7 @@ import pytest
 import incrowd
 from incrowd.cli.inviting import bundle_facts, print_bundle
 from incrowd.collection.claims import bundle_guarantee
+from tests.conftest import one_in
 from tests.oracles import mixers
 
 CROWD, PEOPLE = 40, 60
@@ -73,7 +74,7 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", one_in(3, COMMANDS))
 def test_what_is_made_of_reports_says_who_could_cheat(call, folder, opened, command):
     words = command, folder / "plan.json", opened, *COMMANDS[command]
     code, out, err = call(*words, "--json")

@@ -30,7 +30,7 @@ from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
 from incrowd.guarantees.certified import guarantee_for
 from incrowd.plans.slots import slots
-from tests.conftest import slowly
+from tests.conftest import slowly_except
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import RECEIVER
 from tests.oracles.releases import all_sealed, release
@@ -94,7 +94,7 @@ def cases():
     two, one, again = bundle_of(plan), bundle_of(plan, local_only=True), bundle_of(weekly)
     # Several reports are composed; of the blanket that takes a tenth of the time.
     copied, rows = planned("blanket", copies=2), planned("blanket", rows_per_person=2)
-    monthly = planned(rounds=2)
+    monthly = planned("blanket", rounds=2)
     alone, permanent, both = local(plan), local(weekly), local(monthly)
     assert min(alone, permanent, both) > 3.0
     linked = bundle_of(monthly, local_only=True)
@@ -119,7 +119,11 @@ def test_every_case_is_tested():
     assert tuple(case.name for case in cases()) == NAMES
 
 
-@pytest.fixture(scope="module", params=NAMES)
+# The others combine what these have.
+QUICK = ("a file", "a simulation", "two parties", "one party", "repeated", "too few", "rounds")
+
+
+@pytest.fixture(scope="module", params=slowly_except(NAMES, *QUICK))
 def case(request):
     (found,) = (case for case in cases() if case.name == request.param)
     return found
@@ -241,9 +245,7 @@ def states(guarantee, epsilon, reasons, assumed=None):
 
 # One case for each reason that a sentence can state; the others slowly.
 READ = {"a file", "a simulation", "one party", "repeated", "too few"}
-some_cases = pytest.mark.parametrize(
-    "case", [name if name in READ else slowly(name)[0] for name in NAMES], indirect=True
-)
+some_cases = pytest.mark.parametrize("case", slowly_except(NAMES, *READ), indirect=True)
 
 
 @pytest.mark.parametrize("command", ["verify", "estimate"])
@@ -272,7 +274,7 @@ def states_what_holds(case, as_json, command):
 
 @pytest.mark.parametrize(
     "case",
-    [slowly(name)[0] if name in ("copies", "rounds", "rows") else name for name in NAMES],
+    slowly_except(NAMES, *(name for name in QUICK if name != "rounds")),
     indirect=True,
 )
 def test_what_holds_for_the_reports_is_what_is_proved(case, filled):

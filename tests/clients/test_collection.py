@@ -286,6 +286,7 @@ WRONG = {
 SHORT = ("numbers rounded to the nearest edge",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*SHORT, *slowly(*(name for name in WRONG if name not in SHORT))])
 def test_a_client_with_a_mistake_is_told_apart(collected, tmp_path, name):
     *change, expected = WRONG[name]

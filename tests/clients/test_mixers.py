@@ -96,12 +96,14 @@ def test_envelopes_are_in_random_order(uploads, bundle):
     assert min(p_values(uploads, bundle).values()) > RARE
 
 
+@pytest.mark.slow
 def test_a_client_that_keeps_the_order_is_found(bundle, tmp_path):
     change = "tokens.ts", "order.map((at) => reports[at])", "reports"
     wrong = uploads_of(Javascript(tmp_path / "wrong", [change]), bundle)
     assert max(p_values(wrong, bundle).values()) < RARE
 
 
+@pytest.mark.slow
 def test_a_client_that_leaves_out_the_stratum_cannot_be_opened(bundle, tmp_path):
     change = "tokens.ts", "INNER, concat(digest, stratum), plaintexts", "INNER, digest, plaintexts"
     wrong = uploads_of(Javascript(tmp_path / "wrong", [change]), bundle, people=1)

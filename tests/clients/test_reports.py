@@ -89,9 +89,11 @@ def cases(plan, key, number):
     ("plan", "key"),
     [
         (PLAN, None),
-        (device_vectors.DEVICE_PLAN, device_vectors.DEVICE_KEY),
-        (permanent_vectors.PERMANENT_PLAN, permanent_vectors.PERMANENT_KEY),
-        (AMOUNTS, None),
+        *slowly(
+            (device_vectors.DEVICE_PLAN, device_vectors.DEVICE_KEY),
+            (permanent_vectors.PERMANENT_PLAN, permanent_vectors.PERMANENT_KEY),
+            (AMOUNTS, None),
+        ),
     ],
 )
 def test_the_same_words_give_the_same_reports(javascript, plan, key):
@@ -113,6 +115,7 @@ def test_ten_million_bits_have_the_right_rate_everywhere(javascript, numerator):
     assert not rates_of(javascript, numerator, "bytes")(numerator)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has_browser(), reason="Chromium is not installed: make test installs it")
 def test_ten_million_bits_of_a_browser_have_the_right_rate_everywhere(javascript):
     """Chromium's own random words. False alarms 3.8e-5; one percent more is found."""

@@ -91,6 +91,7 @@ def at_page(host, bundle, code, *checked, locale="en-GB"):
     return {"link": str(link), "checked": checked, "locale": locale}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(in_node.node() is None, reason="Node 20 or newer is not installed")
 def test_three_clients_in_one_collection(services):
     site = services(PEOPLE)

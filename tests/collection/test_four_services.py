@@ -232,6 +232,7 @@ WRONG = {
 QUICK = (second_mixer_forgets,)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends anywhere
 @pytest.mark.parametrize(
     "wrong",

@@ -90,6 +90,11 @@ def service(request, tmp_path):
     made.site.close()
 
 
+of_one_service = pytest.mark.parametrize(
+    "service", [Invited, *slowly(Shuffled, FirstMixed)], indirect=True
+)
+
+
 def files(service):
     return sorted(service.settings.folder.glob("store.sqlite*"))
 
@@ -163,6 +168,7 @@ AT_REST = {
 }
 
 
+@of_one_service
 @pytest.mark.parametrize("damage", AT_REST)
 def test_a_service_does_not_start_without_its_own_store(service, damage):
     service.site.store.engine.dispose()
@@ -182,7 +188,7 @@ def test_a_wrong_address_of_a_database_creates_no_other_one(service, tmp_path):
     assert not list(tmp_path.glob("elsewhere*"))
 
 
-@pytest.mark.parametrize("content", [None, bytes(32), b"short"])
+@pytest.mark.parametrize("content", [None, *slowly(bytes(32), b"short")])
 def test_a_service_does_not_start_with_a_key_that_signs_for_nobody(service, content):
     """It would be noticed at closing: then nothing could be released."""
     service.site.store.engine.dispose()
@@ -192,7 +198,7 @@ def test_a_service_does_not_start_with_a_key_that_signs_for_nobody(service, cont
         service.setup.open_store(service.settings)
 
 
-@pytest.mark.parametrize("word", ["run", "check"])
+@pytest.mark.parametrize("word", [*slowly("run", "check")])
 def test_the_commands_say_that_the_database_does_not_exist(service, word):
     service.site.store.engine.dispose()
     deleted(service)
@@ -241,6 +247,7 @@ WHILE_RUNNING = [
 ]
 
 
+@of_one_service
 @pytest.mark.parametrize("damage", WHILE_RUNNING)
 def test_nothing_is_confirmed_once_the_database_is_not_in_its_place(service, damage, caplog):
     damage(service)
@@ -249,6 +256,7 @@ def test_nothing_is_confirmed_once_the_database_is_not_in_its_place(service, dam
     assert "stop the service" in caplog.text
 
 
+@of_one_service
 @pytest.mark.parametrize("damage", WHILE_RUNNING)
 def test_nothing_is_signed_or_destroyed_for_a_database_that_is_lost(service, damage):
     keys = [path for path in service.settings.folder.iterdir() if path.suffix == ".key"]

@@ -59,7 +59,7 @@ def left(folder):
     return [path for path in folder.iterdir() if path.name.startswith("incrowd-")]
 
 
-@pytest.fixture(scope="module", params=[1, *slowly(2)])
+@pytest.fixture(scope="module", params=slowly(1, 2))
 def joined(request, tmp_path_factory):
     """The person sends, looks at the dashboard, and presses Enter."""
     folder = tmp_path_factory.mktemp("open")

@@ -88,7 +88,7 @@ def written(folder, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["a.csv", "a.xlsx", "a.sav", "frame", *slowly("a.parquet", "a.dta")]
+    "name", ["a.csv", *slowly("a.xlsx", "a.sav"), "frame", *slowly("a.parquet", "a.dta")]
 )
 def test_a_draft_of_data_takes_these_data(tmp_path, name):
     data = polars.from_pandas(FRAME) if name == "frame" else written(tmp_path, name)

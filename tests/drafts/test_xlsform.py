@@ -91,6 +91,7 @@ def form(path, survey, choices, settings=()):
 EN, DE, FR = "label::English (en)", "label::Deutsch (DE)", "label::fr"
 
 
+@pytest.mark.slow
 def test_an_xlsform_in_several_languages_becomes_tables_of_words(tmp_path):
     draft = form(
         tmp_path / "form.xlsx",

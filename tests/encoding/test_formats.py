@@ -140,19 +140,23 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
+# Read by a process of its own each, which takes half a second.
+BINARY = ["a.parquet", "data", "a.feather", "polars.arrow", "polars.parquet"]
+BINARY += ["a.sav", "a.zsav", "a.dta", "old.dta", "a.xlsx"]
+AT_ONCE = [name for name in FILES if name not in BINARY]
+VARIANTS = ["data", "polars.arrow", "polars.parquet", "a.zsav", "old.dta"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [*AT_ONCE, "a.parquet", "a.feather", "a.sav", "a.dta", "a.xlsx", *slowly(*VARIANTS)],
+)
 def test_a_file_gives_the_answers(name, tmp_path):
     """In batches, as answers that do not fit in memory are read."""
     FILES[name](tmp_path / name)
     tables = [table for table, _ in load_batches(tmp_path / name, SURVEY, 7).tables]
     assert [table.num_rows for table in tables] == [7] * 8 + [4]
     assert encoded(pa.concat_tables(tables)) == by_hand()
-
-
-# Read by a process of its own each, which takes half a second.
-BINARY = ["a.parquet", "data", "a.feather", "polars.arrow", "polars.parquet"]
-BINARY += ["a.sav", "a.zsav", "a.dta", "old.dta", "a.xlsx"]
-AT_ONCE = [name for name in FILES if name not in BINARY]
 
 
 def all_but(*names):

@@ -79,7 +79,7 @@ def test_ids_of_csv_without_quotation_marks(plan, tmp_path):
     assert made.reports == (len(IDS) - 1,)
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+@pytest.mark.parametrize("name", ["a.csv", *slowly("a.parquet")])
 def test_a_device_repeats_itself_whatever_else_the_file_holds(kept, tmp_path, name):
     """Week 2 has one more person, whose id has a letter. The bits of the others are the same.
     Wrong: ids as the reader's numbers, which draws most anew."""
@@ -206,7 +206,7 @@ def test_a_stream_of_blocks_that_are_alike_is_gzip():
         ("dictionary.parquet", 120_000),
         pytest.param("plain.parquet", 120_000, marks=pytest.mark.slow),
         pytest.param("wide.parquet", 600, marks=pytest.mark.slow),
-        ("text.csv.gz", 80_000),
+        *slowly(("text.csv.gz", 80_000)),
         pytest.param("lists.parquet", 1000, marks=pytest.mark.slow),
     ],
 )

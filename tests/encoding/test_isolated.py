@@ -26,7 +26,7 @@ from incrowd.encoding.answers import load_batches, load_data
 from incrowd.encoding.formats import isolated, problems
 from incrowd.encoding.formats.registry import FORMATS
 from incrowd.encoding.sources import source_of
-from tests.conftest import run
+from tests.conftest import run, slowly, slowly_except
 from tests.oracles.hostile_reader import HOSTILE, MAGIC
 
 SURVEY = incrowd.Survey.of(
@@ -88,7 +88,9 @@ def hostile(tmp_path, monkeypatch):
     return written
 
 
-@pytest.mark.parametrize("act", FAILURES)
+@pytest.mark.parametrize(
+    "act", slowly_except(FAILURES, "crash", "take_memory", "sleep", "fail", "invalid")
+)
 def test_a_reader_that_fails_is_an_error_that_names_the_file(hostile, act):
     path = hostile(act)
     with pytest.raises(incrowd.AnswersError, match=FAILURES[act]) as error:
@@ -96,7 +98,7 @@ def test_a_reader_that_fails_is_an_error_that_names_the_file(hostile, act):
     assert str(error.value).startswith(f"answers: got '{path}'; ")
 
 
-@pytest.mark.parametrize("act", ["crash", "take_memory"])
+@pytest.mark.parametrize("act", ["crash", *slowly("take_memory")])
 def test_the_command_line_survives_a_reader_that_fails(hostile, tmp_path, act):
     for command in (("init",), ("check", survey_file(tmp_path))):
         said = run(*command, hostile(act))
@@ -117,6 +119,7 @@ def test_the_answers_are_not_what_a_library_prints(hostile):
     assert incrowd.load_answers(hostile("chatter"), SURVEY)["a"].to_pylist() == ["yes", "no"]
 
 
+@pytest.mark.slow
 def test_only_what_is_held_in_memory_counts_against_the_limit(hostile):
     """280 MB altogether: a batch at a time they are read; as a draft they would be held."""
     source = source_of(hostile("many"))
@@ -160,7 +163,7 @@ incrowd.draft(sys.argv[1])
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [*slowly(signal.SIGINT, signal.SIGTERM), signal.SIGKILL])
 def test_the_reader_ends_with_the_program(tmp_path, how):
     """However the program ends: Ctrl-C, a stopped job of the studio, a kill. The reader loops."""
     path, pid = tmp_path / "a.hostile", tmp_path / "pid"

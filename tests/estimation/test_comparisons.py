@@ -246,6 +246,7 @@ def lengths(name, trials, seed):
     return held.mean(), held[shown].mean(), found
 
 
+@pytest.mark.slow
 def test_intervals_of_cramers_v_cover_near_independence():
     """100 collections, independent: it is 97.5% there, since zero is the least possible value;
     below 90% with probability 1e-4."""

@@ -25,7 +25,7 @@ from incrowd.estimation.postprocess import maximize_likelihood
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import along_axes, estimate_table
 from incrowd.survey import Choice, YesNo
-from tests.conftest import slowly
+from tests.conftest import one_in, slowly
 from tests.estimation.conftest import Setting
 from tests.oracles.axes import k_ary, with_one
 
@@ -63,7 +63,7 @@ def nominal(found):
     return bool(np.all((found >= 0.935) & (found <= 0.965)))
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", one_in(3, SETTINGS))
 def test_intervals_cover_for_every_kind_of_channel(name):
     """Wrong: intervals a tenth too short, copies counted as people."""
     setting = SETTINGS[name]
@@ -197,7 +197,7 @@ def distances(flip, shares, people, trials=12, seed=23):
 
 
 @pytest.mark.parametrize(("flip", "gain"), [(LITTLE, 1.5), (MUCH, 4.0)])
-@pytest.mark.parametrize("people", [1000, 5000])
+@pytest.mark.parametrize("people", [1000, *slowly(5000)])
 def test_maximum_likelihood_is_nearer_on_sparse_tables(flip, gain, people):
     """16 cells, 13 of them empty: nearer by a factor that grows with the noise, and does not fall
     with the crowd."""

@@ -15,7 +15,7 @@ import pytest
 import incrowd
 from incrowd.estimation.displayed import quality
 from incrowd.plans.slots import slots, slots_of_messages
-from tests.conftest import cells_survey
+from tests.conftest import cells_survey, slowly
 from tests.oracles.releases import stated_release
 
 PEOPLE = 40
@@ -76,7 +76,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("rows", [1, *slowly(2)])
 def test_the_mean_of_amounts_says_what_one_sender_can_do(kind, rows):
     question = {"id": "pay", "type": "amount", "edges": [0, 100, 400, 1000]} | KINDS[kind]
     plan = planned([question], rows_per_person=rows, crowd=PEOPLE // rows)

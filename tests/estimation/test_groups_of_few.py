@@ -36,6 +36,7 @@ from incrowd.estimation.ratios import (
 )
 from incrowd.estimation.tables import Provenance, TableEstimate
 from incrowd.survey import Choice
+from tests.conftest import slowly
 from tests.estimation.conftest import Setting
 
 Z = norm.ppf(0.975)
@@ -211,6 +212,7 @@ def wald(values, groups):
     return (a * others - rest * b) ** 2 / (slope @ groups.noise @ slope)
 
 
+@pytest.mark.slow
 def test_a_test_of_another_construction_contradicts_intervals():
     """In at least 1 of 100 tables p is at most 5% where an interval holds no effect, or
     the reverse; it holds a value if the excess is below the limit."""
@@ -232,7 +234,7 @@ def bits(trials, seed):
 
 
 @pytest.mark.parametrize(
-    "made", [partial(tables, [[0.1, 0.4], [0.04, 0.46]], 300, EPSILON_4), bits]
+    "made", [partial(tables, [[0.1, 0.4], [0.04, 0.46]], 300, EPSILON_4), *slowly(bits)]
 )
 def test_the_figures_of_a_table_agree_for_each_answer_and_reference(made):
     """10 tables, in some of which independence is rejected: 8 figures of each."""

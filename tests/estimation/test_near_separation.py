@@ -25,6 +25,7 @@ from incrowd.estimation.regression.regress import weighted_fit
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.presentation.data import json_ready
 from incrowd.presentation.layouts import page
+from tests.conftest import slowly
 from tests.oracles.cell_collections import CellCollections
 
 QUESTIONS = (
@@ -73,7 +74,7 @@ def coverage(found, expected):
     return np.mean((ends[..., 0] <= expected) & (expected <= ends[..., 1]), axis=0)
 
 
-@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("weighted", [*slowly(True), False])
 def test_firths_fit_takes_the_place_of_one_that_most_surveys_refuse(monkeypatch, weighted):
     """In every collection, whether or not the plain fit exists. Wrong: nothing, or the plain."""
     for found in printed(monkeypatch, OFTEN, 5, weighted=weighted):
@@ -136,6 +137,7 @@ def test_numbers_of_people_after_weighting_say_so(monkeypatch):
     assert "weighted number of people (effective number): area=a " in "\n".join(found.notes())
 
 
+@pytest.mark.slow
 def test_the_effective_number_of_people_is_that_of_simulated_shares(monkeypatch):
     """p (1 - p) over the variance of the share of the ill in each area, of 300 collections; its
     standard error is 8%. Wrong: the number of people."""

@@ -31,6 +31,7 @@ from incrowd.estimation.regression.solving import Strata
 from incrowd.estimation.regression.variables import sloped, whole
 from incrowd.estimation.tables import Provenance, TableEstimate
 from incrowd.survey import Choice, YesNo
+from tests.conftest import slowly
 from tests.estimation.conftest import Crowd, Mailing, Stratum
 
 Z = 1.959963984540054
@@ -172,7 +173,7 @@ def collections(trials, seed, **changed):
     return crowd.tables(crowd.strata[0], seed, trials)
 
 
-@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("copies", [1, *slowly(3)])
 def test_the_truth_is_seldom_refused(copies):
     """Wrong: the errors of the sampling alone."""
     refused, wrong, plain = 0, 0, 0
@@ -240,6 +241,7 @@ def test_the_chance_of_a_refusal_is_how_often_it_happens():
     assert refusal_risk(ONE, [({}, expected)]).chance < 0.01
 
 
+@pytest.mark.slow
 def test_what_is_not_refused_is_off_towards_even_odds():
     """The group that is hardly seen has its odds too close to even, so that its coefficient is too
     high where the outcome is rare there, whatever its sign. Firth's fit, which is always there, is

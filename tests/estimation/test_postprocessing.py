@@ -216,7 +216,7 @@ def distance(estimate, shares):
     return 0.5 * np.abs(estimate - shares).sum()
 
 
-@pytest.mark.parametrize("people", [1000, 10_000])
+@pytest.mark.parametrize("people", [1000, *slowly(10_000)])
 def test_post_processing_beats_the_raw_estimate_on_sparse_tables(people):
     """16 cells, 13 of them empty, noise .3, 20 collections: EM and the projection come nearer in
     total variation every time. On average the empty cells are above zero: the bias it costs."""

@@ -11,6 +11,7 @@ import pytest
 import incrowd
 from incrowd.errors import IncrowdWarning, ReportsError
 from incrowd.presentation.layouts import page
+from tests.conftest import slowly
 
 TOWNS = ("north", "south", "east", "west")
 SIZES = (5000, 4000, 300, 250)
@@ -100,7 +101,7 @@ METHODS = [
 ]
 
 
-@pytest.mark.parametrize("rule", ["merge", "delete"])
+@pytest.mark.parametrize("rule", ["merge", *slowly("delete")])
 @pytest.mark.parametrize("asked", METHODS, ids=["table", "pairs", "likelihood", "margins"])
 def test_towns_that_nobody_was_released_of_have_no_coefficient(rule, asked):
     """East and west are below the crowd. The other coefficients are those of a survey that has

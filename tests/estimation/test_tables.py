@@ -13,6 +13,7 @@ from incrowd.estimation.decoders import decoder
 from incrowd.estimation.tables import along_axes, estimate_table
 from incrowd.reports.moments import moments
 from incrowd.survey import Choice, Multi, YesNo
+from tests.conftest import slowly
 
 FLIP = BitFlip.at_least(0.2)
 
@@ -132,7 +133,9 @@ def spread(copies, fixed, trials=4000, people=300):
     return np.std(estimates), np.sqrt(np.mean(stated))
 
 
-@pytest.mark.parametrize(("copies", "fixed"), [(1, False), (1, True), (4, False), (4, True)])
+@pytest.mark.parametrize(
+    ("copies", "fixed"), [(1, False), *slowly((1, True), (4, False), (4, True))]
+)
 def test_standard_errors_match_the_spread(copies, fixed):
     """4,000 trials: the spread has a relative error of 1.1%; 5 of those is a false alarm rate
     below 1e-6. The wrong variant, errors as if copies were people, is off by more."""

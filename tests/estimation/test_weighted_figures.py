@@ -19,7 +19,7 @@ from incrowd.estimation.crosstab import crosstab
 from incrowd.estimation.weighting.known_margins import known_margins
 from incrowd.estimation.weighting.weighting import release_shares
 from incrowd.reports.tally_files import load_tally
-from tests.conftest import grouped
+from tests.conftest import grouped, slowly
 
 FACULTIES = ("law", "arts", "music")
 QUESTIONS = [
@@ -98,7 +98,7 @@ def binned(each):
 # --- amounts -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("margins", [OPEN, BOTH])
+@pytest.mark.parametrize("margins", [OPEN, *slowly(BOTH)])
 @pytest.mark.parametrize("answered", [False, True])
 def test_amounts_are_those_of_weighted_people(margins, answered):
     found = estimate(margins, tables=[["cost"], ["visits"]], of_those_who_answered=answered)
@@ -119,7 +119,7 @@ def test_amounts_are_those_of_weighted_people(margins, answered):
         assert (one.least, one.most) == (exact.least, exact.most)
 
 
-@pytest.mark.parametrize("people", [1.0, 1000.0, 10e6])
+@pytest.mark.parametrize("people", [1.0, *slowly(1000.0, 10e6)])
 def test_totals_and_counts_are_of_the_people_whom_margins_state(people):
     """Shares state no number of people, and fewer than took part are ratios: then it is those who
     took part. The same mean, the same relative error. Wrong: always those who took part."""
@@ -206,7 +206,7 @@ def test_weighted_means_and_shares_in_a_stratum_cover(trials):
 # --- strata --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("answered", [False, True])
+@pytest.mark.parametrize("answered", [False, *slowly(True)])
 def test_strata_beside_weights_to_answers_are_of_the_weighted_people_in_them(answered):
     found = estimate(BOTH, tables=[["visits"], ["cost"]], of_those_who_answered=answered)
     each, columns = weights(BOTH, answers()), answers()

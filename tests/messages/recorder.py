@@ -76,8 +76,11 @@ def made_in(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _makes_one(called: ast.expr) -> bool:
-    text = ast.unparse(called)
-    return text in {"Problem", "Mistake"} or text.removesuffix(".of") in ERRORS
+    """Whether `called` is Problem, Mistake, an error, or the method `of` of an error."""
+    if isinstance(called, ast.Name):
+        return called.id in {"Problem", "Mistake"} | ERRORS
+    of = isinstance(called, ast.Attribute) and called.attr == "of"
+    return of and isinstance(called.value, ast.Name) and called.value.id in ERRORS
 
 
 def problems(error: Exception) -> tuple[errors.Problem, ...]:

@@ -11,7 +11,7 @@ from scipy.stats import binom
 import incrowd
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.plans.sent import sent_by
-from tests.conftest import cells_survey, choice_survey, planned
+from tests.conftest import cells_survey, choice_survey, planned, slowly
 
 WORDS = tuple(f"w{i}" for i in range(50_000))
 
@@ -68,6 +68,7 @@ def of_a_million(analysis):
     return incrowd.plan(incrowd.Survey.of(survey.model_dump(by_alias=True) | {"privacy": privacy}))
 
 
+@pytest.mark.slow
 def test_the_noise_for_a_million_people():
     """About 7.54e-5 for epsilon 1, delta 1e-6 by the blanket: two one-bit collections composed by
     hand, as a choice moves a one from one bit to another. One percent less noise breaks the
@@ -108,7 +109,7 @@ def one_bit(noise, times=1):
         ({"type": "choice"}, 2),
         ({"type": "choice", "optional": True}, 2),
         ({"type": "multi", "at_most": 3}, 6),
-        ({"type": "multi", "at_most": 8}, 10),
+        *slowly(({"type": "multi", "at_most": 8}, 10)),
     ],
 )
 def test_two_answers_differ_in_so_many_collections(question, times):

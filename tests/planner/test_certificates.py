@@ -12,6 +12,7 @@ from incrowd.errors import PlanError, PrivacyError
 from incrowd.plans import JointReport
 from incrowd.plans.sent import sent
 from incrowd.presentation.sentences import assumption_text
+from tests.conftest import slowly
 from tests.planner.conftest import yes_no_survey
 
 
@@ -95,7 +96,7 @@ def test_several_rows_of_a_person_are_composed():
     assert three.guarantee.crowd == 20_000 // 3
 
 
-@pytest.mark.parametrize("rows", [1, 2, 5])
+@pytest.mark.parametrize("rows", [1, *slowly(2, 5)])
 def test_rows_of_one_person_in_one_collection_are_covered(rows):
     """One yes/no question, 300 rows: the exact delta of all of a person's rows, the others having
     any number of ones, is below the promise. With the crowd counted in rows it is not."""

@@ -15,7 +15,7 @@ from incrowd.planner.task import task_of
 from incrowd.plans.ledger import Ledger, repeats
 from incrowd.plans.sent import sent_by
 from incrowd.presentation.sentences import assumption_text
-from tests.conftest import grouped
+from tests.conftest import grouped, slowly
 from tests.oracles.published import Published
 
 WIDE = {"id": "m", "type": "choice", "options": list("abc"), "cells": True, "memoized": True}
@@ -53,7 +53,12 @@ def forgetful(content):
 
 @pytest.mark.parametrize(
     ("questions", "rounds"),
-    [([WIDE], 2), ([FEW], 2), ([TWO], 3), ([TWO, FRESH], 2), ([JOINT], 3), ([JOINT, RAPPOR], 2)],
+    [
+        ([WIDE], 2),
+        *slowly(([FEW], 2), ([TWO], 3)),
+        ([TWO, FRESH], 2),
+        *slowly(([JOINT], 3), ([JOINT, RAPPOR], 2)),
+    ],
 )
 def test_all_rounds_together_keep_the_promise(questions, rounds):
     """Three people: every collection of all rounds, every crowd and pair of answers, by listing.
@@ -77,7 +82,8 @@ def test_what_is_drawn_anew_is_charged_for_every_round():
 
 
 @pytest.mark.parametrize(
-    ("question", "by"), [(WIDE, "blanket"), (FEW, "local"), (JOINT, "blanket"), (JOINT, "local")]
+    ("question", "by"),
+    [(WIDE, "blanket"), (FEW, "local"), *slowly((JOINT, "blanket")), (JOINT, "local")],
 )
 def test_many_rounds_need_the_noise_of_one(question, by):
     rest = {"crowd": 900, "by": by}

@@ -8,6 +8,7 @@ import incrowd
 from incrowd.errors import PrivacyError
 from incrowd.planner.outlook import estimate, outlook
 from incrowd.planner.solving import crowd_in_the_limit
+from tests.conftest import slowly
 
 OPTIONS = ["low", "medium", "high"]
 
@@ -36,11 +37,13 @@ def errors(seen):
 @pytest.mark.parametrize(
     ("privacy", "crowd", "close"),
     [
-        ({}, 1_000, 0.05),
-        ({}, 20_000, 0.015),
-        ({}, 1_000_000, 0.003),
-        ({"epsilon": 0.2}, 20_000, 0.015),
-        ({"local_epsilon": 4.0}, 20_000, 0.01),
+        *slowly(
+            ({}, 1_000, 0.05),
+            ({}, 20_000, 0.015),
+            ({}, 1_000_000, 0.003),
+            ({"epsilon": 0.2}, 20_000, 0.015),
+            ({"local_epsilon": 4.0}, 20_000, 0.01),
+        ),
         ({"analysis": "local"}, 1_000_000, 0.01),
     ],
 )

@@ -11,7 +11,7 @@ from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Sche
 from incrowd.errors import IncrowdError, SurveyError
 from incrowd.plans import fixed_channel
 from incrowd.presentation.sentences import assumption_text
-from tests.conftest import MEMOIZED, choice_toml, load_survey, survey_toml, yes_no_toml
+from tests.conftest import MEMOIZED, choice_toml, load_survey, slowly, survey_toml, yes_no_toml
 
 ROUNDS = "one_if_zero = 0.25, one_if_one = 0.75"
 LOUD_MEMORY = MEMOIZED.replace("0.8", "0.5")
@@ -33,7 +33,7 @@ def certified(*parts, copies=1):
     return certify("shuffle", Contribution.of(Schema.of(parts), copies), 500, 0.5).delta.upper
 
 
-@pytest.mark.parametrize("said", [LOUD_MEMORY, f"{LOUD_MEMORY}, {ROUNDS}"])
+@pytest.mark.parametrize("said", [*slowly(LOUD_MEMORY), f"{LOUD_MEMORY}, {ROUNDS}"])
 @pytest.mark.parametrize("copies", [1, 5])
 def test_the_guarantee_is_that_of_the_permanent_stage(said, copies, tmp_path):
     """Neither that of one report, which is smaller if there is a second stage, nor that of

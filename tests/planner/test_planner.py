@@ -197,7 +197,7 @@ def test_forecast_error_is_the_planners():
     assert expected_error(made.survey, made.messages) == pytest.approx(largest)
 
 
-@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("copies", [1, *slowly(3)])
 def test_a_malicious_sender_moves_a_cell_by_the_influence_at_most(copies):
     """All reports of one sender set to every pattern: the largest change is the one stated."""
     import pyarrow as pa

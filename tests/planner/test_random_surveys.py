@@ -67,7 +67,7 @@ def factor(made, sent=differing):
     return excess_variance(bits, made.survey.crowd, privacy.epsilon, privacy.delta)
 
 
-@pytest.mark.parametrize("seed", [*range(4), *slowly(*range(4, 10))])
+@pytest.mark.parametrize("seed", [0, *slowly(*range(1, 10))])
 def test_plans_have_the_noise_that_a_homogeneous_crowd_needs(seed):
     """Of four tables at most. Wrong: one bit fewer in a message, or one more: the same noise is
     then far too much, or too little."""

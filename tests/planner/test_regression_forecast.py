@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import incrowd
+from tests.conftest import slowly
 
 QUESTIONS = [
     {"id": "ill", "type": "yesno"},
@@ -110,7 +111,7 @@ def test_the_spread_of_drawn_coefficients_is_the_forecast(copies):
         assert np.all(as_people < 0.89 * spread)
 
 
-@pytest.mark.parametrize("noise_only", [False, True])
+@pytest.mark.parametrize("noise_only", [False, *slowly(True)])
 @pytest.mark.parametrize(
     "changed",
     [{}, {"copies": 3}, {"k_ary": True}, {"epsilon": 3.0, "crowd": 10**7}],
@@ -168,7 +169,7 @@ def test_where_too_few_are_asked_enough_are(family):
         assert (incrowd.forecast_regression(larger, **asked).refusal <= 0.05) is rare
 
 
-@pytest.mark.parametrize("k_ary", [False, True])
+@pytest.mark.parametrize("k_ary", [False, *slowly(True)])
 def test_pairs_know_too_little_where_the_table_does(k_ary):
     """The information, its standard error, and the people who would be enough are the same."""
     plan = planned(crowd=4, epsilon=6.0, k_ary=k_ary)

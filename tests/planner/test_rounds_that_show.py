@@ -29,7 +29,7 @@ from incrowd.plans.sent import sent_before, sent_by
 from incrowd.plans.strata import releases
 from incrowd.presentation.sentences import assumption_sentence, assumption_text
 from incrowd.presentation.terminal_tables import ledger_lines
-from tests.conftest import RECEIPT, grouped
+from tests.conftest import RECEIPT, grouped, slowly
 from tests.oracles.one_bit_crowds import worst_delta
 
 TOWN = {"id": "town", "type": "choice", "options": ["A", "B", "C"], "open": True}
@@ -77,7 +77,7 @@ MOVES = [(0, 0, 0, 1, 1, 1, 0), (1, 0, 0, 1, 1, 1, 0)]  # Ann moves; the last ma
 MERGES = [(2, 1, 1, 0, 0, 0, 0), (2, 1, 1, 0, 0, 0, 1)]  # B + C are released, then B; Ann is in C
 
 
-@pytest.mark.parametrize("rounds, rule", [(MOVES, "delete"), (MERGES, "merge")])
+@pytest.mark.parametrize("rounds, rule", [(MOVES, "delete"), *slowly((MERGES, "merge"))])
 def test_releases_of_strata_can_show_a_single_permanent_response(rounds, rule):
     """The noise for one release, which was taken for all, breaks the promise: a person who moves is
     the difference of her town's totals, and a stratum that is merged once is another difference.
@@ -400,11 +400,13 @@ def received(**changes):
     "facts, collected",
     [
         ({}, (False, None, 0)),
-        ({"local_only": True}, (True, None, 0)),
-        ({"received": [received(tail=1e-9)]}, (False, "b", 1e-9)),
-        ({"received": [received(local_only=True, bundle="c")]}, (True, "c", 0)),
-        ({"received": [received(thinned=True)]}, (True, "b", 0)),
-        ({"received": [received(), received(contradicted=True)]}, (True, "b", 0)),
+        *slowly(
+            ({"local_only": True}, (True, None, 0)),
+            ({"received": [received(tail=1e-9)]}, (False, "b", 1e-9)),
+            ({"received": [received(local_only=True, bundle="c")]}, (True, "c", 0)),
+            ({"received": [received(thinned=True)]}, (True, "b", 0)),
+            ({"received": [received(), received(contradicted=True)]}, (True, "b", 0)),
+        ),
     ],
 )
 def test_the_ledger_says_how_reports_were_collected(path, facts, collected):

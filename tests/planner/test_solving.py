@@ -9,6 +9,7 @@ from incrowd.errors import PrecisionError, PrivacyError, SurveyError, UsageError
 from incrowd.guarantees.certified import recertify
 from incrowd.planner.precision import plan_error
 from incrowd.planner.solving import with_budget
+from tests.conftest import slowly
 from tests.planner.conftest import pairs_survey, yes_no_survey
 
 
@@ -46,7 +47,7 @@ def test_people_needed_is_the_crowd_that_reaches_the_error():
     assert needed == math.ceil((v + 0.25) / 0.004**2)
 
 
-@pytest.mark.parametrize("error", [-1, 0, math.inf, math.nan])
+@pytest.mark.parametrize("error", [-1, *slowly(0, math.inf, math.nan)])
 def test_no_number_of_people_has_an_error_that_is_none(error):
     made = incrowd.plan(yes_no_survey(1, crowd=20_000))
     with pytest.raises(UsageError, match=r"standard_error: got .* should be above 0, such as 0.01"):
@@ -92,6 +93,7 @@ def test_a_delta_that_cannot_be_certified_is_refused_with_that_reason():
     assert incrowd.plan(one).messages[0].noise.q < 0.14
 
 
+@pytest.mark.slow
 def test_a_larger_error_never_needs_a_larger_delta():
     """Errors that the smallest delta meets once led to a delta of one half."""
     survey = yes_no_survey(1, crowd=20_000, copies=2, privacy={"epsilon": 1.0, "delta": 1e-6})
@@ -102,7 +104,7 @@ def test_a_larger_error_never_needs_a_larger_delta():
     assert all(plan_error(made) <= error for made, error in zip(plans, errors, strict=True))
 
 
-@pytest.mark.parametrize("unknown", ["crowd", "epsilon", "delta"])
+@pytest.mark.parametrize("unknown", [*slowly("crowd", "epsilon"), "delta"])
 def test_every_trial_lies_between_those_that_failed_and_those_that_held(monkeypatch, unknown):
     """Even if errors do not follow the limit: here they waver by a tenth around it."""
     failed, held = [0.0], [math.inf]

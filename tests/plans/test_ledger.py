@@ -27,7 +27,7 @@ from incrowd.guarantees.rounds import spent
 from incrowd.plans.digests import digest_of, sealed
 from incrowd.plans.ledger import Ledger, rounds_before
 from incrowd.plans.plan import smallest_crowd
-from tests.conftest import cells_survey
+from tests.conftest import cells_survey, slowly
 from tests.oracles.one_bit_crowds import worst_delta
 
 
@@ -119,9 +119,11 @@ def test_the_crowd_is_who_came_and_never_more_than_planned(first, path, people, 
     [
         ({"colluding": 40}, 300, 260),
         ({"colluding": 40}, 30, 1),  # nobody is left: she is her own crowd
-        ({"rows_per_person": 3}, 300, 100),
-        ({"rows_per_person": 3, "colluding": 10}, 300, 90),
-        ({"copies": 4}, 300, 300),
+        *slowly(
+            ({"rows_per_person": 3}, 300, 100),
+            ({"rows_per_person": 3, "colluding": 10}, 300, 90),
+            ({"copies": 4}, 300, 300),
+        ),
     ],
 )
 def test_the_crowd_is_that_of_the_guarantee(path, changes, came, crowd):
@@ -210,11 +212,15 @@ def test_a_plan_without_its_colluding_people_keeps_its_promise(thousand):
 @pytest.mark.parametrize(
     "earlier, later, crowd",
     [
-        ({"colluding": 40}, {"colluding": 30}, 460),  # the earlier round counts on fewer itself
+        *slowly(
+            ({"colluding": 40}, {"colluding": 30}, 460)
+        ),  # the earlier round counts on fewer itself
         ({"colluding": 40}, {"colluding": 300}, 200),
         ({"crowd": 1500, "rows_per_person": 3}, {"colluding": 300}, 200),  # of 500 people
-        ({"crowd": 1500, "rows_per_person": 3, "colluding": 50}, {"colluding": 300}, 200),
-        ({}, {"crowd": 8000, "rows_per_person": 4, "colluding": 300}, 200),
+        *slowly(
+            ({"crowd": 1500, "rows_per_person": 3, "colluding": 50}, {"colluding": 300}, 200),
+            ({}, {"crowd": 8000, "rows_per_person": 4, "colluding": 300}, 200),
+        ),
         ({}, {"colluding": 700}, 1),  # nobody else is left
         ({"privacy": {"analysis": "local"}}, {"colluding": 300}, 1700),  # no crowd hid anyone
     ],

@@ -13,7 +13,7 @@ from incrowd.plans import Plan
 from incrowd.presentation.card import MOST_ROWS, certified_card, html
 from incrowd.presentation.plan_text import leak_with_names
 from incrowd.presentation.sentences import assumption_text, worst_pair
-from tests.conftest import local_plan, second_round, with_less_noise, yes_no_question
+from tests.conftest import local_plan, one_in, second_round, with_less_noise, yes_no_question
 from tests.presentation.conftest import PLANS, carded, outlier, texts, wide
 
 
@@ -29,7 +29,7 @@ def recomputed(card):
 
 
 class TestCard:
-    @pytest.mark.parametrize("name", PLANS)
+    @pytest.mark.parametrize("name", one_in(2, PLANS))
     def test_says_all_that_a_board_asks(self, name):
         plan, text = PLANS[name](), texts(carded(name))
         promise = plan.guarantee

@@ -14,7 +14,7 @@ from incrowd.plans.digests import read_json, sealed
 from incrowd.reports import consistency
 from incrowd.reports.consistency import FALSE_ALARM, check_people, check_possible, sends
 from incrowd.reports.tally_files import as_text, of_text
-from tests.conftest import HOME, PEOPLE, PLAIN, planned, reports_of
+from tests.conftest import HOME, PEOPLE, PLAIN, one_in, planned, reports_of
 
 TEXT = [{"id": "word", "type": "text", "block": 8, "cohorts": 4}]
 OTHERS = [
@@ -31,7 +31,7 @@ THRICE = {"copies": 3, "privacy": ONCE["privacy"]}
 # --- figures that are possible together ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["singles", "pairs", "patterns"])
+@pytest.mark.parametrize("kind", one_in(3, ["singles", "pairs", "patterns"]))
 @pytest.mark.parametrize(
     ("questions", "sent"),
     [
@@ -180,7 +180,7 @@ SOME = FIVE | {"type": "multi", "at_most": 3}
 SICK = {"id": "sick", "type": "yesno"}
 
 
-@pytest.mark.parametrize("people", [1, 5, 60, 900])
+@pytest.mark.parametrize("people", one_in(2, [1, 5, 60, 900]))
 @pytest.mark.parametrize(
     ("questions", "cells", "fewest", "most"),
     [

@@ -27,7 +27,7 @@ from incrowd.reports import collection, spark
 from incrowd.reports.collection import Collection, row_groups
 from incrowd.reports.tally import Tally
 from incrowd.reports.tally_files import as_text, of_text
-from tests.conftest import KINDS, people, plan_of
+from tests.conftest import KINDS, one_in, people, plan_of
 
 on_spark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 PEOPLE = 2500
@@ -72,7 +72,7 @@ def tallies(batches):
     return [of_text(text.decode()) for batch in batches for text in batch["tally"].to_pylist()]
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", one_in(3, list(KINDS)))
 def test_places_shared_out_in_any_way_give_one_tally(plans, reports, kind):
     """Three partitions, one of them empty; a partition that comes twice is refused."""
     plan, path = plans[kind], reports[kind]

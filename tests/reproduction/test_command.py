@@ -12,6 +12,7 @@ import reproduction
 from incrowd.errors import IncrowdError
 from reproduction import command, drawing, recomputed
 from reproduction.row import AGREES, Row, wrong
+from tests.conftest import slowly
 from tests.reproduction.conftest import SKETCH
 
 LINES = (
@@ -73,7 +74,7 @@ def test_help_has_an_example():
     assert "python -m reproduction -o papers" in result.stdout
 
 
-@pytest.mark.parametrize("arguments", [("--jsn",), ("-o",), ("-o", __file__), ("rows",)])
+@pytest.mark.parametrize("arguments", [["--jsn"], *slowly(["-o"], ["-o", __file__], ["rows"])])
 def test_wrong_use_ends_with_exit_code_2_and_without_a_traceback(arguments):
     result = module(*arguments)
     assert (result.returncode, result.stdout) == (2, "")

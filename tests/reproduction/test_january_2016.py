@@ -139,6 +139,7 @@ def test_january_bound_for_copies_is_on_the_wrong_side():
     assert ratio > 2.04
 
 
+@pytest.mark.slow
 def test_numbers_of_the_example(rows):
     exact = mpmath.findroot(
         lambda q: 3 * (1 - 2 * q) / mpmath.sqrt(1000 * q * (1 - q)) - mpmath.mpf(1) / 2,

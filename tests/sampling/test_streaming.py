@@ -22,7 +22,7 @@ from incrowd.reports import collection
 from incrowd.sampling import shuffle, streaming
 from incrowd.sampling.randomize import randomize_files
 from incrowd.sampling.streaming import batch_rows
-from tests.conftest import KINDS, people
+from tests.conftest import KINDS, one_in, people, slowly
 from tests.sampling.conftest import by_batch
 
 ALARM = 1e-6
@@ -32,7 +32,7 @@ ROWS = 3000
 # --- whole files -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("answers_file", ["csv", "parquet"], indirect=True)
+@pytest.mark.parametrize("answers_file", [*slowly("csv"), "parquet"], indirect=True)
 def test_one_batch_gives_the_very_bytes_of_randomize(plans, answers_file, tmp_path):
     for kind in ("bits", "messages", "text"):
         made = plans[kind]
@@ -46,7 +46,7 @@ def test_one_batch_gives_the_very_bytes_of_randomize(plans, answers_file, tmp_pa
             assert np.array_equal(found.packed, one.packed) and found.id == one.id
 
 
-@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("kind", one_in(2, list(KINDS)))
 def test_every_kind_of_message_keeps_its_law(plans, small_batches, answers_file, tmp_path, kind):
     """Counts, headers and estimates; 5 standard errors, which one cell in 1.7 million exceeds.
     Wrong: the reports of the first batch alone."""

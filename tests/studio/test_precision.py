@@ -13,6 +13,7 @@ from incrowd.studio.chosen_values import number, share_operations, typed_values,
 from incrowd.studio.document import SurveyDocument, apply, changed, version
 from incrowd.studio.what_if import operation_of
 from incrowd.survey import Survey
+from tests.conftest import slowly
 from tests.studio.conftest import fields
 
 HTMX = {"HX-Request": "true"}
@@ -265,12 +266,14 @@ def test_a_full_disk_keeps_the_file_and_the_typed_values(browser, project, monke
     ("typed", "words"),
     [
         ({"crowd": "many"}, "whole number"),
-        ({"crowd": "10.5"}, "whole number"),
-        ({"crowd": "1e400"}, "whole number"),
-        ({"epsilon": "-1"}, "privacy.epsilon"),
-        ({"epsilon": "nan"}, "a number"),
-        ({"delta": "2"}, "privacy.delta"),
-        ({"share-1-0": "half"}, "shares.low of stress"),
+        *slowly(
+            ({"crowd": "10.5"}, "whole number"),
+            ({"crowd": "1e400"}, "whole number"),
+            ({"epsilon": "-1"}, "privacy.epsilon"),
+            ({"epsilon": "nan"}, "a number"),
+            ({"delta": "2"}, "privacy.delta"),
+            ({"share-1-0": "half"}, "shares.low of stress"),
+        ),
     ],
 )
 def test_mistakes_say_what_would_work(browser, project, typed, words):
@@ -380,14 +383,16 @@ def test_merged_answers_are_one_option_with_labels_shares_and_codes():
     ("kind", "chosen"),
     [
         ("merge", ("stress", "low")),
-        ("merge", ("stress", "low", "medium", "high")),
-        ("merge", ("stress", "low", "none")),
-        ("merge", ("bullied", "yes", "no")),
-        ("merge", ()),
-        ("drop", ("nothing",)),
-        ("table", ("sex", "sex")),
-        ("table", ("stress", "bullied")),  # it is wanted already
-        ("other", ("sex",)),
+        *slowly(
+            ("merge", ("stress", "low", "medium", "high")),
+            ("merge", ("stress", "low", "none")),
+            ("merge", ("bullied", "yes", "no")),
+            ("merge", ()),
+            ("drop", ("nothing",)),
+            ("table", ("sex", "sex")),
+            ("table", ("stress", "bullied")),  # it is wanted already
+            ("other", ("sex",)),
+        ),
     ],
 )
 def test_changes_that_are_impossible_are_refused(browser, project, kind, chosen):
@@ -436,7 +441,7 @@ def test_german_numbers_are_written_in_german(browser, project):
 
 @pytest.mark.parametrize(
     ("language", "nothing"),
-    [("en", "is not a guarantee. Such"), ("de", "ist keine Garantie")],
+    [("en", "is not a guarantee. Such"), *slowly(("de", "ist keine Garantie"))],
 )
 def test_what_is_not_a_guarantee_is_not_certified_or_promised(browser, project, language, nothing):
     """By the analysis of homogeneous crowds: estimates with their mark, and nothing for people."""

@@ -31,7 +31,7 @@ from incrowd.studio.pages import Studio
 from incrowd.studio.preparation import certify
 from incrowd.studio.projects import Projects
 from incrowd.studio.work import Job, Jobs
-from tests.conftest import local_plan, yes_no_question
+from tests.conftest import local_plan, slowly, slowly_except, yes_no_question
 from tests.oracles.studio import PORT, Browser
 
 EVIL = "<script>alert('x')</script>"
@@ -146,7 +146,9 @@ def test_each_view_has_its_own_choice_of_the_people_whom_it_describes():
 ENDINGS = dict.fromkeys(("one", "crosstab", "regress"), ("html", "csv", "json", "xlsx", "R"))
 
 
-@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize(
+    "name", slowly_except(CHOICES, "crosstab", "correlate", "regress", "proportions")
+)
 def test_files_are_those_of_the_command_that_the_page_shows(
     shared, tmp_path, monkeypatch, capsys, name
 ):
@@ -170,7 +172,7 @@ def test_files_are_those_of_the_command_that_the_page_shows(
         assert saved.headers["content-disposition"].startswith("attachment")
 
 
-@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("name", slowly_except(CHOICES, "crosstab", "correlate", "regress"))
 def test_the_lines_of_python_run(shared, monkeypatch, tmp_path, name):
     browser, project = shared
     for file in project.iterdir():
@@ -560,10 +562,12 @@ GERMAN = ("Sind Sie krank?", "Krank", "Zu Hause")
 @pytest.mark.parametrize(
     ("choice", "seen"),
     [
-        ({}, (0, 1, 2)),
-        ({"view": "crosstab", "first": "sick", "second": "place"}, (0,)),
-        ({"view": "compare", "first": "sick", "second": "place"}, (0, 1)),
-        ({"view": "regress", "outcome": "sick", "on": "place"}, (0, 2)),
+        *slowly(
+            ({}, (0, 1, 2)),
+            ({"view": "crosstab", "first": "sick", "second": "place"}, (0,)),
+            ({"view": "compare", "first": "sick", "second": "place"}, (0, 1)),
+            ({"view": "regress", "outcome": "sick", "on": "place"}, (0, 2)),
+        ),
         ({"view": "proportions"}, (0, 1, 2)),
         ({"merge": "place: work + road", "tables": "place"}, (0, 2)),
     ],

@@ -15,7 +15,7 @@ from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.numerics.positive_part import mean_in_two
 from incrowd.accountant.pairs import blanket_candidates, outlier_candidates
 from incrowd.accountant.schema import FREE_BIT, Schema
-from tests.conftest import examples
+from tests.conftest import examples, slowly
 
 ROUNDING = 1e-9
 
@@ -103,7 +103,7 @@ def test_the_chance_of_no_decisive_value_is_a_factor():
     assert values[1] == pytest.approx(values[0] * 0.9**30, rel=1e-9)
 
 
-@pytest.mark.parametrize("q", [0.002, 0.15, 0.3, 0.359])
+@pytest.mark.parametrize("q", [0.002, 0.15, 0.3, *slowly(0.359)])
 @pytest.mark.parametrize("epsilon", [0.003, 0.3, 3.0, 20.6])
 @pytest.mark.filterwarnings("error")
 def test_little_noise_and_many_bits(q, epsilon):

@@ -43,6 +43,7 @@ from tests.collection.attacks.conftest import (
     asking,
     opened,
 )
+from tests.conftest import slowly
 from tests.oracles import mixers
 from tests.oracles.mixing import Site
 
@@ -257,6 +258,7 @@ def test_the_claims_name_both_mixers_with_the_collector():
     assert undone() == with_all(FIRST, SECOND, COLLECTOR)
 
 
+@pytest.mark.slow
 def test_only_the_groups_that_the_claims_name_link_anything(records, people):
     assert linking(records, people) == undone()
 
@@ -324,9 +326,11 @@ def partly(share):
     ("module", "wrong", "gain"),
     [
         (keeper, by_arrival, (INVITER, SECOND, COLLECTOR)),
-        (keeper, by_upload, (SECOND, COLLECTOR)),
-        (releasing, lambda _: not_mixed, (FIRST, COLLECTOR)),
-        (collections, lambda _: not_mixed, (FIRST, SECOND)),
+        *slowly(
+            (keeper, by_upload, (SECOND, COLLECTOR)),
+            (releasing, lambda _: not_mixed, (FIRST, COLLECTOR)),
+            (collections, lambda _: not_mixed, (FIRST, SECOND)),
+        ),
     ],
     ids=["by arrival", "by upload", "second mixer", "collector"],
 )

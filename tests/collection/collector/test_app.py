@@ -24,6 +24,7 @@ from incrowd.collection.steady import CertainClock
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import destroy
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
+from tests.conftest import slowly
 from tests.oracles import make_vectors
 from tests.oracles.serving import running
 
@@ -76,7 +77,7 @@ def test_a_release_is_acknowledged_opened_and_the_key_is_gone(keyed, sealed):
     assert not keyed.releases(INVITED).body(signed).exists()
 
 
-@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("kept", [False, *slowly(True)])
 def test_the_process_forgets_the_key_as_well(keyed, sealed, kept):
     """The incorrect variant refers to it elsewhere."""
     private = PrivateKey(RECEIVER.kem, RECEIVER.secret)

@@ -12,6 +12,8 @@ from incrowd.collection import rehearsal
 from incrowd.encoding.records import EncodedAnswers
 from tests.oracles.node import BROWSER, node
 
+pytestmark = pytest.mark.slow  # they start a browser, as quick tests of the survey page do
+
 PEOPLE = 60
 AXE = ("axeDoor", "axeCollecting", "axeOpened")
 NUMBER = {"type": "number", "edges": [0, 1, 3]}

@@ -133,6 +133,7 @@ def test_tasks_give_the_collections_and_the_receipt_of_one_machine(told, in_arro
     assert session.waves > 1 and sum(done) == there.reports
 
 
+@pytest.mark.slow
 def test_tasks_open_a_release_of_two_mixers(told_of_two_mixers, in_arrow, tmp_path, monkeypatch):
     monkeypatch.setattr(on_spark, "ROWS_EACH", 100)
     told = told_of_two_mixers

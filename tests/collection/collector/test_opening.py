@@ -34,7 +34,7 @@ from tests.collection.collector.conftest import (
     plaintexts,
     release,
 )
-from tests.conftest import run
+from tests.conftest import run, slowly
 from tests.oracles import make_vectors
 
 SHAPE = INVITED.shape
@@ -53,7 +53,7 @@ def written(folder):
     return [sorted(map(bytes, each.packed)) for each in incrowd.load_reports(folder)]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, *slowly(2)])
 def test_every_report_is_there_once(opened, plain, sealed, workers, monkeypatch):
     monkeypatch.setattr(collections, "PIECE_REPORTS", 7)
     monkeypatch.setattr(collections, "WORTH_IT", 1)

@@ -17,6 +17,7 @@ from incrowd.collection.protocol.signed import Signed
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.shuffle import mixed
 from tests.collection.collector.conftest import INVITED, PEOPLE, RECEIVER, release
+from tests.conftest import slowly
 from tests.oracles import make_vectors, mixers
 
 LAST = len(INVITED.plan.messages) - 1
@@ -97,7 +98,7 @@ def by_content(pieces, width, keystream, disk):
         yield piece[piece[:, 0].argsort(kind="stable")]
 
 
-@pytest.mark.parametrize("wrong", [identity, seeded, by_content])
+@pytest.mark.parametrize("wrong", [identity, *slowly(seeded, by_content)])
 def test_another_order_is_rejected(given, tmp_path, monkeypatch, wrong):
     monkeypatch.setattr(collections, "mixed", wrong)
     assert not differ(orders(given, tmp_path))

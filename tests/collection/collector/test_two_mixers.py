@@ -139,6 +139,7 @@ def test_every_report_is_there_once(places, reports, batch, plain):
     assert receipt.issued is receipt.used is receipt.invitations is None
 
 
+@pytest.mark.slow
 def test_more_processes_open_the_same(reports, batch, plain, tmp_path, monkeypatch):
     monkeypatch.setattr("incrowd.collection.collector.collections.WORTH_IT", 1)
     monkeypatch.setattr("incrowd.collection.collector.collections.PIECE_REPORTS", 50)

@@ -11,6 +11,7 @@ from incrowd.collection.device.memory import DeviceMemory
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.errors import ProtocolError, UsageError
 from incrowd.plans import EarlierPlan
+from tests.conftest import slowly
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import ANSWERS
 from tests.oracles.shuffler import CODE, INVITED, OPEN, Shuffler, device
@@ -256,7 +257,7 @@ def test_a_code_is_not_corrected_for_an_upload_that_another_window_has_sent(home
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs fork")
-@pytest.mark.parametrize("step", ["keep", "_note"])
+@pytest.mark.parametrize("step", ["keep", *slowly("_note")])
 @pytest.mark.parametrize("after", [False, True])
 def test_whoever_is_killed_while_storing_has_one_draw_at_most(home, step, after):
     """Nothing has left a device that is killed before its draw is stored."""

@@ -15,6 +15,7 @@ from incrowd.collection.device.device import Device
 from incrowd.collection.device.memory import DeviceMemory
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.errors import IncrowdError
+from tests.conftest import one_in, slowly
 from tests.oracles.draws import Coins, delta, law, of_draws, one_question, opened, paths
 from tests.oracles.shuffler import CODE, Shuffler, device, said
 
@@ -118,13 +119,14 @@ class Forgetful:
             patch.stop()
 
 
-@pytest.mark.parametrize("name", SITUATIONS)
+@pytest.mark.parametrize("name", one_in(2, SITUATIONS))
 def test_nothing_is_revealed_beyond_one_draw(home, name):
     assert exact_delta(home, SITUATIONS[name]) == 0.0
 
 
 @pytest.mark.parametrize(
-    ("name", "draws"), [("code-unknown", 2), ("sealed", 2), ("withdrawn", 2), ("refused twice", 3)]
+    ("name", "draws"),
+    [("code-unknown", 2), *slowly(("sealed", 2), ("withdrawn", 2), ("refused twice", 3))],
 )
 def test_a_device_that_forgets_reveals_as_much_again_with_each_refusal(home, name, draws):
     with Forgetful():

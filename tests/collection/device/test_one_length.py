@@ -12,7 +12,7 @@ from incrowd.encoding.records import EncodedAnswers
 from incrowd.planner.plan import make_plan
 from incrowd.plans.slots import slots
 from incrowd.survey import Choice, Multi, Number, Survey, Text
-from tests.conftest import KINDS
+from tests.conftest import KINDS, slowly, slowly_except
 from tests.oracles import make_vectors
 
 SURVEYS = KINDS | {
@@ -102,7 +102,7 @@ def lengths(bundle):
     return {len(sent(bundle, answers)) for answers in ends for _ in range(TIMES)}
 
 
-@pytest.mark.parametrize("kind", SURVEYS)
+@pytest.mark.parametrize("kind", slowly_except(SURVEYS, "messages", "cells"))
 def test_from_the_emptiest_to_the_fullest_answers(bundles, kind):
     assert lengths(bundles[kind]) == {upload_length(bundles[kind])}
 
@@ -133,7 +133,7 @@ def without_padding(shape, slots, reports):
     return made + [b""] * (sum(slots) - len(made))
 
 
-@pytest.mark.parametrize("wrong", [without_dummies, without_padding])
+@pytest.mark.parametrize("wrong", [without_dummies, *slowly(without_padding)])
 @pytest.mark.parametrize("kind", sorted(RANDOM))
 def test_a_device_that_sends_only_what_it_drew_is_seen(bundles, kind, wrong, monkeypatch):
     monkeypatch.setattr(sending, "filled", wrong)

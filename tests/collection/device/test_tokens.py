@@ -18,7 +18,7 @@ from incrowd.collection.protocol.tokens import Pending
 from incrowd.collection.protocol.upload import parse_upload
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import ProtocolError, UsageError
-from tests.conftest import slowly
+from tests.conftest import one_in, slowly
 from tests.oracles import mixers
 from tests.oracles.inviting import CODES, Services, bundle
 from tests.oracles.make_vectors import ANSWERS, pa
@@ -69,7 +69,10 @@ def test_envelopes_are_in_a_new_order(home, answers):
 
 @pytest.mark.parametrize(
     "faults",
-    [["lost"], ["unanswered"], [said("busy"), "unanswered"], [said("not-open"), said("fault")]],
+    [
+        ["lost"],
+        *slowly(["unanswered"], [said("busy"), "unanswered"], [said("not-open"), said("fault")]),
+    ],
     ids=str,
 )
 def test_the_same_request_is_sent_until_it_is_answered(home, answers, faults):
@@ -175,7 +178,7 @@ KILLS = 7  # pending, its note, tokens, upload, its sending, its removal; then n
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("number", range(KILLS))
+@pytest.mark.parametrize("number", one_in(2, range(KILLS)))
 def test_a_device_that_is_killed_goes_on_with_the_same_bytes(home, number, after):
     services, killed = run(home, number, after)
     assert killed == (number < KILLS - 1)

@@ -10,6 +10,7 @@ from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.protocol.mixing import Invitations
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.protocol.tokens import TokenRequest
+from tests.conftest import slowly
 from tests.oracles import mixers
 from tests.oracles.inviting import CODES, KEYS, Inviter, bundle, pending
 
@@ -87,7 +88,7 @@ def test_the_statement_is_repeated_until_it_is_acknowledged(inviter):
     assert len(inviter.heard) == 3 and len(set(inviter.heard)) == 1
 
 
-@pytest.mark.parametrize("step", ["close", "forget", "acknowledge"])
+@pytest.mark.parametrize("step", ["close", *slowly("forget", "acknowledge")])
 @pytest.mark.parametrize("after", [True, False])
 def test_a_process_that_stops_at_any_step_continues(tmp_path, step, after):
     """The same statement, and everything is destroyed."""

@@ -73,6 +73,7 @@ def test_processes_that_share_a_database_store_everybody_once(tmp_path, postgres
     site.close()
 
 
+@pytest.mark.slow
 def test_closing_waits_for_uploads_in_flight_and_shuts_out_the_next(tmp_path, postgres):
     """Four stores take uploads while a fifth closes: who is told 201 is in the release."""
     site = Site(tmp_path, MERGED, database=postgres.database())

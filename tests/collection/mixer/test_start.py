@@ -14,7 +14,7 @@ from incrowd.collection import serving
 from incrowd.collection.mixer import setup
 from incrowd.collection.settings import ShufflerSettings
 from incrowd.plans.slots import slots
-from tests.conftest import local_plan
+from tests.conftest import local_plan, slowly
 from tests.oracles import make_vectors
 from tests.oracles.make_vectors import SHUFFLER
 
@@ -48,7 +48,7 @@ def linked():
     return make_vectors.bundle(**changes, reserve=50)
 
 
-@pytest.mark.parametrize("cells", [False, True])
+@pytest.mark.parametrize("cells", [False, *slowly(True)])
 def test_a_shuffler_that_starts_loads_nothing_slow(tmp_path, cells):
     """For cells a check of the bundle's slots needs one function of scipy."""
     bundle = make_vectors.INVITED if cells else linked()

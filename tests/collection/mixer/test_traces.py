@@ -16,6 +16,7 @@ from incrowd.collection.protocol.release import Header
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.shuffle import mixed, permutation
 from tests.collection.mixer.conftest import INVITED, PIECE, Site, content, found, upload
+from tests.conftest import slowly
 from tests.oracles.make_vectors import SHUFFLER
 from tests.oracles.mixing import MERGED
 
@@ -193,8 +194,7 @@ def test_the_order_of_a_release_says_nothing_of_arrival(arrived):
     ("wrong", "seen"),
     [
         (arrival_first, "arrival"),
-        (in_blocks, "uploads"),
-        (by_tags, "tags"),
+        *slowly((in_blocks, "uploads"), (by_tags, "tags")),
     ],
 )
 def test_a_wrong_order_is_seen(arrived, wrong, seen):
@@ -235,7 +235,7 @@ def neighbors(site, uploads):
     return int((stored[1:] == stored[:-1]).sum())
 
 
-@pytest.mark.parametrize("many", [writing.MANY, 1])
+@pytest.mark.parametrize("many", [writing.MANY, *slowly(1)])
 def test_places_do_not_show_which_reports_came_together(tmp_path, many):
     """At random, a pair is of one upload with probability (places - 1) / (rows - 1); the number is
     nearly Poisson, and the bound has a false-alarm rate below 1e-6. Wrong: rows of few uploads in
@@ -296,7 +296,7 @@ def z_of_physical_order(site, uploads, make=None):
     return z_of_ranks(physical, np.arange(len(sealed))), z_of_ranks(physical, places)
 
 
-@pytest.mark.parametrize("wrong", [None, arrival_first])
+@pytest.mark.parametrize("wrong", [None, *slowly(arrival_first)])
 def test_postgresql_keeps_the_order_of_arrival_and_the_release_does_not(tmp_path, postgres, wrong):
     """With the key ctid tells who came when; nothing of it is in a release."""
     site = Site(tmp_path, invitations=PEOPLE, database=postgres.database())

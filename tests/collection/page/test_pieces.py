@@ -10,6 +10,8 @@ from incrowd.collection.page.files import asked_in, page_files, shipped
 from tests.oracles.node import has_browser
 from tests.oracles.pages import bundle_at, hosted, in_browser, served, written
 
+pytestmark = pytest.mark.slow  # they start a browser, as quick tests of the survey page do
+
 DRAWS = 40
 CROWD = 300
 SURVEY = {
@@ -121,7 +123,6 @@ def test_in_german_narrow_and_for_everybody(seen):
     assert (seen["axe"], seen["axeGerman"], seen["complaints"]) == ([], [], [])
 
 
-@pytest.mark.slow
 def test_where_nobody_mixes_nothing_is_said_to_hide(tmp_path):
     """One party shuffles and opens: the invented pieces of others hide nobody."""
     if not has_browser():

@@ -24,6 +24,7 @@ from tests.collection.mixer.second.conftest import (
     releases,
     resigned,
 )
+from tests.conftest import slowly
 from tests.oracles import mixers
 
 OCTETS = {"Content-Type": "application/octet-stream"}
@@ -168,7 +169,7 @@ def dropping(batch, many):
     return resigned(envelopes)
 
 
-@pytest.mark.parametrize(("many", "shown"), [(1, 0), (19, 0), (20, 20), (21, 20)])
+@pytest.mark.parametrize(("many", "shown"), [(1, 0), *slowly((19, 0), (20, 20), (21, 20))])
 def test_metrics_do_not_change_with_a_single_report(service, batch, many, shown):
     post(service, dropping(batch, many))
     until(lambda: metrics(service)["incrowd_releases_delivered"] == "2.0")

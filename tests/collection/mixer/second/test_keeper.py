@@ -19,6 +19,7 @@ from tests.collection.mixer.second.conftest import (
     files,
     releases,
 )
+from tests.conftest import slowly
 from tests.oracles import mixers
 
 FINISHED = {"bundle.json", "starts/0.start", "releases/0.start", "releases/1.start"}
@@ -55,7 +56,7 @@ def test_the_same_batch_again_is_answered_alike_and_opened_once(mixer, batch):
     assert files(mixer.settings) == before and later.sent == []
 
 
-@pytest.mark.parametrize("moment", ["taken", "released", "delivered"])
+@pytest.mark.parametrize("moment", ["taken", *slowly("released", "delivered")])
 def test_a_second_batch_is_refused_for_ever(mixer, batch, other, moment):
     """Also by a process that has only the files."""
     mixer.answers = moment == "delivered"
@@ -124,7 +125,7 @@ def full(*_):
 
 
 @pytest.mark.parametrize(
-    "place", ["incrowd.reports.folder.Bucket.add", "incrowd.files.NewFile.publish"]
+    "place", ["incrowd.reports.folder.Bucket.add", *slowly("incrowd.files.NewFile.publish")]
 )
 def test_a_full_disk_loses_nothing(mixer, batch, monkeypatch, place):
     mixer.take(batch)

@@ -32,6 +32,7 @@ from tests.collection.mixer.second.conftest import (
     releases,
     settings_in,
 )
+from tests.conftest import slowly
 from tests.oracles import mixers
 
 STEPS = ("fsync", "rename", "replace", "unlink")
@@ -145,7 +146,7 @@ def test_one_that_is_killed_at_each_step(tmp_path, batch, other, orders):
     assert killed_at(tmp_path, batch, other, orders, every=1) > 20
 
 
-@pytest.mark.parametrize("wrong", ["keys later", "not together"])
+@pytest.mark.parametrize("wrong", ["keys later", *slowly("not together")])
 def test_wrong_orders_of_the_steps_are_seen(tmp_path, batch, other, orders, monkeypatch, wrong):
     """The keys are destroyed after everything is delivered; releases appear one by one."""
     if wrong == "keys later":

@@ -24,6 +24,7 @@ from tests.collection.mixer.second.conftest import (
     sealed,
     settings_in,
 )
+from tests.conftest import slowly
 from tests.oracles import mixers
 from tests.oracles.token_keys import blind
 
@@ -50,6 +51,7 @@ def test_every_report_is_released_once_with_its_stratum(mixer, batch, uploads):
     assert not mixer.keeper.dropped
 
 
+@pytest.mark.slow
 def test_several_processes_and_pieces_find_the_same(mixer, batch, monkeypatch):
     monkeypatch.setattr(releasing, "WORTH_IT", 1)
     monkeypatch.setattr("incrowd.collection.mixer.second.opening.PIECE_ENVELOPES", 7)
@@ -167,7 +169,7 @@ def with_tokens(batch, message, kept):
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-@pytest.mark.parametrize("missing", [0, 1])
+@pytest.mark.parametrize("missing", [0, *slowly(1)])
 def test_each_message_needs_the_slots_of_the_crowd(mixer, batch, message, missing):
     """All other messages have enough for everybody, so that the total is far above the crowd's."""
     enough = CROWD * BUNDLE.slots[message]
@@ -231,7 +233,7 @@ def test_each_stratum_is_permuted(mixer, batch):
         assert looks_random(before, after)
 
 
-@pytest.mark.parametrize("wrong", ["identity", "reversed", "rotated", "in blocks"])
+@pytest.mark.parametrize("wrong", ["identity", *slowly("reversed", "rotated", "in blocks")])
 def test_wrong_orders_do_not_look_random(mixer, batch, monkeypatch, wrong):
     def mixed(pieces, width, keystream, disk):
         rows = np.concatenate(list(pieces))
