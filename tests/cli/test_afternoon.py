@@ -171,7 +171,7 @@ def test_what_was_not_decided_is_refused_all_at_once(desk, survey):
     found = told("check", desk / "hasty.toml", desk / "answers.csv", code=1)
     refused = {each["field"]: each for each in found["findings"] if each["refused"]}
     assert {*refused} == {"smokes", "wellbeing"} and refused["smokes"]["rows"] > 50
-    assert 'add missing = ["9"] to the question' in refused["smokes"]["allowed"]
+    assert 'add missing = ["9"] to the question' in refused["smokes"]["message"]
 
 
 def test_the_plan_is_one_that_the_data_go_with(planned):

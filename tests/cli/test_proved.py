@@ -8,8 +8,9 @@ import typer
 from typer.testing import CliRunner
 
 import incrowd
+from incrowd.catalog.sentences import sentence
 from incrowd.cli import checking
-from incrowd.errors import InWords, ProofError, UsageError
+from incrowd.errors import ProofError, UsageError
 from tests.conftest import local_plan, second_round, yes_no_question
 
 pytest.importorskip("flint")
@@ -61,7 +62,8 @@ def test_without_a_shuffler(tmp_path):
 
 def test_a_reason_and_exit_code_1(plan_file, monkeypatch):
     def no_proof(*_, **__):
-        raise ProofError.of("proof", InWords("takes longer than 60 seconds"), "use another")
+        reason = sentence("accountant.proof-takes-longer", seconds=60)
+        raise ProofError.of("proof", "accountant.unproved", reason=reason)
 
     monkeypatch.setattr("incrowd.verification.prove", no_proof)
     done = run(checking.verify, plan_file, "--proved", "--json")

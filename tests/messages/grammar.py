@@ -63,7 +63,7 @@ def faults(error: Exception, typed: bool = False) -> Iterator[str]:
         line = as_typed(problem).text(option=as_option)
         if PARAMETER.search(line):
             yield f"names a parameter at the command line: {line}"
-        if problem.code not in {"legacy", *CITING}:  # until all rooms make messages by code
+        if problem.code not in CITING:
             message = _after(spelled(problem.path, "de"), problem.text("de"))
             if isinstance(reason := problem.arguments.get("reason"), str):
                 message = message.replace(reason, "x")  # other libraries speak English

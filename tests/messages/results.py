@@ -79,7 +79,10 @@ def failed(folder):
     choice = CallChoice(tables=("a",))
     desk = results._desk(Project(folder), chosen, choice)
     order = results._order(Project(folder), desk, choice.call)
-    job = Job(state="failed", error=TableError.of("table", "x", "use one of a, b"))
+    job = Job(
+        state="failed",
+        error=TableError.of("table", "shared.use-one-of", value="x", choices=["a", "b"]),
+    )
     cache = Cache()
     cache.put((folder, "results"), order.key)
     with mock.patch.object(results, "LARGE", 0):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
 import sys
 import warnings
@@ -13,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.catalog.sentences import Keyword, Sentence, in_words, likely, sentence, shown
+from incrowd.catalog.sentences import Keyword, Sentence, in_words, likely, shown
 from incrowd.characters import visible
 from incrowd.errors import (
     IncrowdError,
@@ -23,6 +22,7 @@ from incrowd.errors import (
     Problem,
     ProtocolError,
     naming,
+    spelled,
 )
 
 if TYPE_CHECKING:
@@ -50,8 +50,6 @@ OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {
 }
 # What is True unless another option says otherwise.
 _WITHOUT = {"of_those_who_answered": "--of-all-people"}
-# Until all rooms make messages by code: a keyword argument as Python code.
-_ARGUMENT = re.compile(rf"\b({'|'.join(OPTIONS)})=(?:True|'([\w-]+)'|(\w+))")
 
 
 def as_option(argument: Keyword) -> str:
@@ -67,17 +65,9 @@ def as_option(argument: Keyword) -> str:
 
 def as_typed(problem: Problem) -> Problem:
     """Return a problem at the option of a parameter, if it is at one."""
-    (first, *rest), message = problem.path, problem.message
-    if problem.code == "legacy":
-        allowed = _ARGUMENT.sub(_option, problem.allowed)
-        message = sentence("legacy", value=problem.value, allowed=allowed)
+    first, *rest = problem.path
     path = problem.path if rest or not isinstance(first, str) else (OPTIONS.get(first, first),)
-    return Problem(path, message)
-
-
-def _option(match: re.Match[str]) -> str:
-    name, text, word = match.groups()
-    return as_option(Keyword(name, False if word == "False" else text or word or True))
+    return Problem(path, problem.message)
 
 
 def problems_as_typed(error: IncrowdError) -> list[Problem]:
@@ -126,16 +116,12 @@ def error_lines(error: IncrowdError) -> list[str]:
 
 def _facts(problem: Problem) -> dict[str, Any]:
     """Return a problem as data: where it is, and its code and arguments, beside its text."""
-    if problem.code == "legacy":  # until all rooms make messages by code
-        message = f"{problem.shown}; {problem.allowed}"
-    else:
-        message = in_words(problem.message, option=as_option)
     return {
         "path": [_plain(part) for part in problem.path],
-        "field": problem.field,
+        "field": spelled(problem.path),
         "code": problem.code,
         "arguments": {name: _plain(value) for name, value in problem.arguments.items()},
-        "message": message,
+        "message": in_words(problem.message, option=as_option),
     }
 
 
