@@ -66,7 +66,7 @@ def faults(error: Exception, typed: bool = False) -> Iterator[str]:
         if problem.code not in CITING:
             message = _after(spelled(problem.path, "de"), problem.text("de"))
             if isinstance(reason := problem.arguments.get("reason"), str):
-                message = message.replace(reason, "x")  # other libraries speak English
+                message = message.replace(reason, "x")  # other libraries and results speak English
             yield from german_faults(message, _after(field, str(problem)))
 
 

@@ -61,7 +61,7 @@ def asked(handler, job=None, **choices):
 def of_no_coefficients(_):
     model = mock.Mock(spec=Regression)
     model.long_table.return_value = Sheet("coefficients", (), ())
-    model.view.return_value = View("")
+    model.view.return_value = View("", notes=("cannot be estimated: nobody said yes",))
     called = (None, None, SimpleNamespace(result=model))
     with mock.patch.object(results, "_called", lambda *_, **__: called):
         results._download(Cache(), None, query(format="csv"))

@@ -446,7 +446,8 @@ def _download(cache: Cache, studio: Studio, request: Request) -> Response:
         raise UsageError.of("format", "shared.use-one-of", value=ending, choices=[*FORMATS])
     project, choice, outcome = _called(cache, studio, request, for_script=ending == "R")
     if ending not in formats_of(outcome.result):
-        raise UsageError.of("format", "studio.no-figures", format=ending)
+        reason = outcome.result.view().notes[0]
+        raise UsageError.of("format", "studio.no-figures", format=ending, reason=reason)
     body = content(outcome.result, f".{ending.lower()}")
     return attachment(body, ending, f"{project.name}-{choice.view}.{ending}")
 
