@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
-from incrowd.errors import PrivacyError
 
 
 def check_limit(limit: float) -> None:
     """Raise PrivacyError unless lambda = e^epsilon is above 1."""
     if not limit > 1:
-        raise PrivacyError.of("lambda", limit, "should be greater than 1")
+        raise ValueError(f"lambda: got {limit}; should be greater than 1")
 
 
 def smallest_noise(left_side: Callable[[BitFlip], float], limit: float) -> BitFlip:
@@ -23,7 +22,7 @@ def smallest_noise(left_side: Callable[[BitFlip], float], limit: float) -> BitFl
     check_limit(limit)
     too_little, enough = 0, DENOMINATOR // 2 - 1
     if not _holds(left_side, BitFlip(enough), limit):
-        raise PrivacyError.of("lambda", limit, "cannot be kept by any noise below 1/2")
+        raise ValueError(f"lambda: got {limit}; cannot be kept by any noise below 1/2")
     while enough - too_little > 1:
         middle = (too_little + enough) // 2
         if _holds(left_side, BitFlip(middle), limit):

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.stats import binom
 
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.errors import PrivacyError
 
 MOST_STATES = 1 << 20
 
@@ -21,7 +20,7 @@ def law(channel: BitFlip, N: int, m: int) -> np.ndarray:
     unless 0 <= m <= N.
     """
     if not 0 <= m <= N:
-        raise PrivacyError.of("ones", m, f"should lie in 0..{N}")
+        raise ValueError(f"ones: got {m}; should lie in 0..{N}")
     ones = binom.pmf(np.arange(m + 1), m, channel.p)
     zeros = binom.pmf(np.arange(N - m + 1), N - m, channel.q)
     return np.convolve(ones, zeros)
@@ -102,10 +101,10 @@ def _multiset(records: np.ndarray, reports: np.ndarray) -> tuple[np.ndarray, np.
     """Return the different reports and how often each occurs, after the checks of `probability`."""
     shape = np.shape(reports)
     if np.ndim(reports) != 2 or np.shape(records) != shape:
-        raise PrivacyError.of("records", np.shape(records), f"should be of shape {shape}: (N, L)")
+        raise ValueError(f"records: got {np.shape(records)}; should be of shape {shape}: (N, L)")
     distinct, counts = np.unique(reports, axis=0, return_counts=True)
     states = math.prod(int(count) + 1 for count in counts)
     if states > MOST_STATES:
         allowed = f"parts should be at most {MOST_STATES}: take fewer reports"
-        raise PrivacyError.of("parts of the collection", states, allowed)
+        raise ValueError(f"parts of the collection: got {states}; {allowed}")
     return distinct, counts

@@ -15,7 +15,6 @@ from scipy.special import gammaln
 from scipy.stats import binomtest
 
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.errors import PrivacyError
 
 Order = Literal["presence", "absence"]
 MOST_AT_ONCE = 1 << 13  # draws evaluated together; bounds the memory
@@ -73,7 +72,7 @@ def log_ratio(channel: BitFlip, counts: np.ndarray, k: int) -> np.ndarray:
     counts = np.asarray(counts)
     _check_positive("copies", k)
     if (counts.sum(-1) < k).any():
-        raise PrivacyError.of("copies", k, "should not exceed the number of reports")
+        raise ValueError(f"copies: got {k}; should not exceed the number of reports")
     L = counts.shape[-1] - 1
     log_weight = (2 * np.arange(L + 1) - L) * (np.log(channel.p) - np.log(channel.q))
     total = np.full((*counts.shape[:-1], k + 1), -np.inf)
@@ -160,7 +159,7 @@ def simulate(
     """
     _check_positive("draws", draws)
     if not 0 < confidence < 1:
-        raise PrivacyError.of("confidence", confidence, "should lie strictly between 0 and 1")
+        raise ValueError(f"confidence: got {confidence}; should lie strictly between 0 and 1")
     excess = _log_ratios(crowd, draws, np.random.default_rng(seed), order) - epsilon
     exceeded = int((excess > 0).sum())
     limits = binomtest(exceeded, draws).proportion_ci(confidence, method="exact")
@@ -194,4 +193,4 @@ def _log_ratios(
 
 def _check_positive(field: str, value: int) -> None:
     if value < 1:
-        raise PrivacyError.of(field, value, "should be at least 1")
+        raise ValueError(f"{field}: got {value}; should be at least 1")

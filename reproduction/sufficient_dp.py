@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass
 
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.errors import PrivacyError
 from reproduction.conditions import check_limit, smallest_noise
 
 
@@ -92,7 +91,7 @@ def noise_of_phi(phi: float) -> BitFlip:
     """Return the noise with this phi, (3.16), rounded up to n / 2^32;
     PrivacyError unless phi > 1."""
     if not phi > 1:
-        raise PrivacyError.of("phi", phi, "should be greater than 1")
+        raise ValueError(f"phi: got {phi}; should be greater than 1")
     total = phi + 1  # p/q + q/p
     return BitFlip.at_least(1 / (1 + (total + math.sqrt(total**2 - 4)) / 2))
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from incrowd.errors import PrivacyError, TableError
-
 CHEBYSHEV_DEVIATIONS = 10  # P(further from the mean) <= 1/100
 
 
@@ -15,7 +13,7 @@ def noise_factor(a: float, n: int) -> float:
     Infinite beyond double precision. Raises PrivacyError unless 0 <= a <= 1 and a differs from 1/2.
     """
     if not 0 <= a <= 1 or a == 0.5:
-        raise PrivacyError.of("a", a, "should lie between 0 and 1 and differ from 1/2")
+        raise ValueError(f"a: got {a}; should lie between 0 and 1 and differ from 1/2")
     return _power((1 + (2 * a - 1) ** -2) / 2, n)
 
 
@@ -27,7 +25,7 @@ def noise_factor_at(alpha: float, n: int, k: int) -> float:
     alpha > 0 and k >= 1.
     """
     if not alpha > 0 or k < 1:
-        raise PrivacyError.of("(alpha, k)", (alpha, k), "should be above 0 and at least 1")
+        raise ValueError(f"(alpha, k): got {(alpha, k)}; should be above 0 and at least 1")
     gap = -math.expm1(-alpha / k)  # 1 - e^(-alpha/k): large alpha must not overflow
     return _power((1 + math.exp(-2 * alpha / k)) / gap**2, n)
 
@@ -44,7 +42,7 @@ def loss(c: float, s: float) -> float:
     unless 0 < s < 1.
     """
     if not 0 < s < 1:
-        raise TableError.of("s", s, "should lie strictly between 0 and 1")
+        raise ValueError(f"s: got {s}; should lie strictly between 0 and 1")
     return 1 + (c - 1) / (1 - s)
 
 
@@ -84,5 +82,5 @@ def approximation_bound(n: int) -> float:
     mean, variance = greenwood_mean(2**n), greenwood_variance(2**n)
     rest = 1 - mean - CHEBYSHEV_DEVIATIONS * math.sqrt(variance)
     if rest <= 0:
-        raise TableError.of("n", n, "should be at least 3")
+        raise ValueError(f"n: got {n}; should be at least 3")
     return (1 - mean) * variance / rest**3

@@ -45,7 +45,7 @@ def bits(
 ) -> None:
     """Show how many bits each person sends."""
     if least < 0:
-        raise UsageError.of("least", least, "should be at least 0")
+        raise UsageError.of("least", "sampling.negative-seed", value=least)
     sizes = [m.bits for m in incrowd.Plan.load(plan).messages if m.bits >= least]
     if json:
         print_json({"bits": sizes})

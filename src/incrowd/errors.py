@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,16 +81,12 @@ class Problem:
     message: Sentence
 
     def __init__(
-        self, path: PathPart | Iterable[PathPart], what: Any, /, *rest: Any, **arguments: Any
+        self, path: PathPart | Iterable[PathPart], what: str | Sentence, /, **arguments: Any
     ) -> None:
-        if rest:  # until all rooms make messages by code
-            what = Sentence("legacy", {"value": what, "allowed": rest[0]})
-        if "allowed" in arguments and not isinstance(what, Sentence):
-            what = Sentence("legacy", {"value": what, "allowed": arguments.pop("allowed")})
-        if isinstance(what, str):
-            what = Sentence(what, arguments)
+        """Take a message, or its code and the arguments that its texts name."""
+        message = Sentence(what, arguments) if isinstance(what, str) else what
         object.__setattr__(self, "path", path_of(path))
-        object.__setattr__(self, "message", what)
+        object.__setattr__(self, "message", message)
 
     def __str__(self) -> str:
         return self.text()
@@ -108,8 +103,6 @@ class Problem:
 
     def text(self, language: str = ENGLISH, option: Callable[[Keyword], str] = as_keyword) -> str:
         """Return the problem as a line. option: how options are spelled."""
-        if self.code == "legacy":
-            return visible(f"{self.field}: {self.shown}; {self.allowed}")
         words = in_words(self.message, language, option)
         return visible(f"{spelled(self.path, language)}: {words}")
 
@@ -117,27 +110,10 @@ class Problem:
         """Return the problem as one of a part of something larger. path: where that part is."""
         return Problem((*path, *self.path), self.message)
 
-    # Until all rooms make messages by code.
-
     @property
-    def field(self) -> str:  # noqa: D102
+    def field(self) -> str:
+        """The path as text."""
         return spelled(self.path)
-
-    @property
-    def value(self) -> Any:  # noqa: D102
-        return self.arguments["value"] if "value" in self.arguments else InWords(self.shown)
-
-    @property
-    def shown(self) -> str:  # noqa: D102
-        if self.code == "legacy":
-            return described(self.value)
-        return str(self.message).partition("; ")[0]
-
-    @property
-    def allowed(self) -> str:  # noqa: D102
-        if self.code == "legacy":
-            return str(self.arguments["allowed"])
-        return str(self.message).partition("; ")[2] or str(self.message)
 
 
 class Unfit(ValueError):
@@ -146,37 +122,6 @@ class Unfit(ValueError):
     def __init__(self, code: str, **arguments: Any) -> None:
         self.reason = Sentence(code, arguments)
         super().__init__(str(self.reason))
-
-
-class InWords(str):
-    """A description used as a value: "no rows", "a crowd of 99". It is not quoted."""
-
-    __slots__ = ()
-
-
-def described(value: object, width: int = 120) -> str:
-    """Return descriptions as they are, text in quotation marks; long values are shortened."""
-    if isinstance(value, InWords):
-        return value
-    try:
-        text = f"got {_listed(value)}"
-    except ValueError:  # Python writes no whole number of more than 4,300 digits
-        return "got a number of thousands of digits"
-    except RecursionError:
-        return "got something nested too deep to be shown"
-    half = width // 2
-    return text if len(text) <= width else f"{text[:half]} ... {text[-half:]}"
-
-
-def _listed(value: object) -> str:
-    """Return a value without Python's brackets, which the user did not type."""
-    if isinstance(value, Mapping):
-        return f"a table of {', '.join(map(str, value))}" if value else "an empty table"
-    if isinstance(value, list):
-        return f"a list of {', '.join(map(_listed, value))}" if value else "an empty list"
-    if isinstance(value, tuple):
-        return ", ".join(map(_listed, value)) or "nothing"
-    return repr(value) if isinstance(value, str) else str(value)
 
 
 def unreadable(error: OSError) -> Sentence:
@@ -224,10 +169,10 @@ class IncrowdError(Exception):
 
     @classmethod
     def of(
-        cls, path: PathPart | Iterable[PathPart], code: Any, /, *rest: Any, **arguments: Any
+        cls, path: PathPart | Iterable[PathPart], code: str | Sentence, /, **arguments: Any
     ) -> IncrowdError:
         """Return the error for a single problem. arguments: those that the texts of `code` name."""
-        return cls(Problem(path, code, *rest, **arguments))
+        return cls(Problem(path, code, **arguments))
 
 
 class Unusable(IncrowdError):
@@ -267,10 +212,6 @@ class ArgumentError(UsageError, TypeError):
     """An argument of a public function that is unknown, missing, or of the wrong type."""
 
 
-# The digest of a plan; or, of a part of a collection, its random name and number.
-_DIGEST = re.compile(r"[0-9a-f]{32,64}(:\d+)?")
-
-
 @contextmanager
 def naming(*paths: Path) -> Iterator[None]:
     """Name files instead of digests in errors about the contents of these files."""
@@ -282,10 +223,6 @@ def naming(*paths: Path) -> Iterator[None]:
 
 def _named(problem: Problem, paths: tuple[Path, ...]) -> Problem:
     names = tuple(map(str, paths))
-    if problem.code == "legacy":
-        if not (paths and _DIGEST.fullmatch(str(problem.value))):
-            return problem
-        return Problem(problem.path, names[0] if len(names) == 1 else names, problem.allowed)
     arguments = {
         name: names if names and isinstance(value, FileDigest) else value
         for name, value in problem.arguments.items()

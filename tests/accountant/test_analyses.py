@@ -116,9 +116,8 @@ def test_a_toy_answers_every_privacy_command(twice, command):
     _, said = command("privacy", "epsilon", "--noise", noise, "--delta", 1e-5, *common)
     assert json.loads(said.out)["epsilon"] == pytest.approx(1.0, rel=1e-3)
     _, said = command("privacy", "delta", "--noise", noise, "--epsilon", 1, *common[:-1])
-    words = [line.strip("│ ").split() for line in said.out.splitlines()]
-    rows = [first for first, *_ in filter(None, words) if first in ANALYSES]
-    assert rows == list(ANALYSES)
+    cells = [line.split("│") for line in said.out.splitlines() if line.startswith("│")]
+    assert [name for _, cell, *_ in cells if (name := cell.strip())] == list(ANALYSES)
 
 
 def test_fewer_people_than_planned_weaken_a_toys_promise(twice):
@@ -212,8 +211,8 @@ def test_only_precision_ends_a_search_quietly():
         return Schema.uniform([FREE_BIT], flip)
 
     # the words of neither decide, only the class
-    precision = PrecisionError.of("anything", 1, "is beyond")
-    other = PrivacyError.of("likelihood ratio", 1, "is something else")
+    precision = PrecisionError.of("anything", "shared.no-path", type="beyond")
+    other = PrivacyError.of("likelihood ratio", "shared.no-path", type="something else")
     noise = smallest(family, 100, 1.0, 1e-3, [(bound(precision), 0.9)])
     assert noise.q >= 0.2
     with pytest.raises(IncrowdError, match="something else"):

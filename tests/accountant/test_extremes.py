@@ -121,7 +121,7 @@ def sweep(first, number):
             question(*asked)
             answered += 1
         except IncrowdError as error:
-            assert error.problems[0].allowed
+            assert str(error.problems[0].message)
         except Exception as error:
             raise AssertionError(f"seed {seed}: {error!r}") from error
     return answered

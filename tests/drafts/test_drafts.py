@@ -149,7 +149,7 @@ def test_open_decisions_are_listed():
         "smokes: 9 was taken to mean no answer",
         "age: -99 was taken to mean no answer",
         "region: this may be public knowledge",
-        "resp_id: left out: it looks like an id; use --id resp_id",
+        "resp_id: left out: it looks like an id; name resp_id as the id",
         "odd, name: left out: a name cannot contain a comma",
         "when: left out: it contains dates",
     ):

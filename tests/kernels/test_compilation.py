@@ -43,9 +43,9 @@ def test_slices_run_side_by_side():
 
 def test_an_error_of_a_thread_is_raised():
     def fails(part):
-        raise UsageError.of("rows", part.start, "should not be counted")
+        raise UsageError.of("rows", "shared.no-path", type=part.start)
 
-    with pytest.raises(UsageError, match="rows: got"):
+    with pytest.raises(UsageError, match="rows: got a value"):
         over_rows(fails, 100, 2)
 
 

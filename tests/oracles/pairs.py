@@ -764,8 +764,9 @@ def tables():
     yield "| | with | what `incrowd` answers |"
     yield "|---|---|---|"
     for (one, other), refusal in sorted(REFUSED.items(), key=lambda item: PAIRS.index(item[0])):
-        problem = next(p for p in refusal_of(refusal).problems if refusal.part in p.allowed)
-        text = f"`{problem.field}`: {problem.allowed}".replace("[[message]]", "`[[message]]`")
+        problem = next(p for p in refusal_of(refusal).problems if refusal.part in str(p.message))
+        advice = str(problem.message).partition("; ")[2]  # without what was found
+        text = f"`{problem.field}`: {advice}".replace("[[message]]", "`[[message]]`")
         yield f"| {NAMES[one]} | {NAMES[other]} | {text} |"
 
 

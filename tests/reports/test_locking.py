@@ -170,10 +170,10 @@ def test_a_link_is_the_file_it_leads_to(tmp_path):
 
 def test_what_fails_changes_nothing(tmp_path):
     def fail(_):
-        raise UsageError.of("field", 1, "use 2")
+        raise UsageError.of("field", "shared.use-one-of", value=1, choices=[2])
 
     (tmp_path / "file").write_text("as it was")
-    with pytest.raises(UsageError, match="use 2"):
+    with pytest.raises(UsageError, match="use one of 2"):
         rewrite(tmp_path / "file", fail)
     assert (tmp_path / "file").read_text() == "as it was"
     assert os.listdir(tmp_path) == ["file"]
@@ -191,7 +191,7 @@ def test_a_new_key_is_shared_when_it_is_settled(tmp_path):
         with pytest.raises(UsageError, match="no answers"), stored_key(path):
             began.set()
             fail.wait(20)
-            raise UsageError.of("answers", "x", "no answers")
+            raise UsageError.of("answers", "shared.no-path", type="no answers")
 
     def second():
         with stored_key(path) as key:

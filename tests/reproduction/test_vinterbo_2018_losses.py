@@ -14,7 +14,6 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.channels.warner import Warner
-from incrowd.errors import PrivacyError, TableError
 from reproduction.vinterbo_2018 import FIGURE_SHARES
 from reproduction.vinterbo_2018_losses import (
     approximate_loss,
@@ -148,7 +147,7 @@ def test_proposition_4_7_has_the_papers_bounds():
     assert approximation_bound(4) < 0.0029
     ratios = [approximation_bound(n) * 8**n for n in range(8, 16)]
     assert max(ratios) / min(ratios) < 1.7  # of order 2^(-3n)
-    with pytest.raises(TableError, match="at least 3"):
+    with pytest.raises(ValueError, match="at least 3"):
         approximation_bound(2)
 
 
@@ -216,12 +215,12 @@ def test_lemma_4_5_within_the_error_of_simulated_data():
 @pytest.mark.parametrize(
     ("make", "error"),
     [
-        (lambda: noise_factor(0.5, 2), PrivacyError),
-        (lambda: noise_factor(1.5, 2), PrivacyError),
-        (lambda: noise_factor_at(0.0, 1, 1), PrivacyError),
-        (lambda: noise_factor_at(1.0, 1, 0), PrivacyError),
-        (lambda: loss(2.0, 1.0), TableError),
-        (lambda: loss(2.0, 0.0), TableError),
+        (lambda: noise_factor(0.5, 2), ValueError),
+        (lambda: noise_factor(1.5, 2), ValueError),
+        (lambda: noise_factor_at(0.0, 1, 1), ValueError),
+        (lambda: noise_factor_at(1.0, 1, 0), ValueError),
+        (lambda: loss(2.0, 1.0), ValueError),
+        (lambda: loss(2.0, 0.0), ValueError),
     ],
 )
 def test_wrong_arguments_are_refused(make, error):

@@ -177,7 +177,7 @@ def _forecast_or_reason(plan: Plan, formula: Formula) -> Regression:
         return _forecast(plan, formula, {})
     except TableError as error:
         problem = error.problems[0]
-        failed = ModelFit((), NOTHING, f"{problem.shown}; {problem.allowed}")
+        failed = ModelFit((), NOTHING, str(problem.message))
         return _regression(plan, formula, failed, {})
 
 

@@ -153,7 +153,7 @@ def test_a_faulty_signature_never_leaves(inviter):
 
 
 def test_nothing_is_answered_if_nothing_could_be_stored(inviter):
-    full = FullError.of("database", "full", "free space")
+    full = FullError.of("database", "shared.no-path", type="full")
     with no_roots(), mock.patch.object(InviterStore, "take", side_effect=full):
         inviter.start()
         assert inviter.post(pending().request) == (507, "full")

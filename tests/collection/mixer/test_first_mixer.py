@@ -176,7 +176,7 @@ def test_nothing_is_said_before_it_is_durable(site):
     """Whoever is told 201 is counted; the wrong variant answers although nothing was committed."""
 
     def fails(*_):
-        raise StoreError.of("database", "x", "y")
+        raise StoreError.of("database", "shared.no-path", type="x")
 
     one = people(1)[0]
     with mock.patch.object(writing, "store", fails):

@@ -142,12 +142,12 @@ def test_a_full_disk_loses_nothing(mixer, batch, monkeypatch, place):
 
 def test_stopping_between_two_pieces_leaves_nothing(mixer, batch):
     def stopped():
-        raise ReportsError.of("batch", "it", "stops")
+        raise ReportsError.of("batch", "shared.no-path", type="it")
 
     mixer.take(batch)
     before = files(mixer.settings)
     mixer.keeper.go_on = stopped
-    with pytest.raises(ReportsError, match="stops"):
+    with pytest.raises(ReportsError, match="type it"):
         mixer.keeper.look()
     assert files(mixer.settings) == before
 
