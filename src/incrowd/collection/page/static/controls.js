@@ -14,7 +14,7 @@ export class Wrong extends Error {
 }
 
 /**
- * What people answer with. The type of a question names its control (`PageField` in survey/question.py), with the answers
+ * What people answer with. The type of a question names its control (`PageField` in survey/forms.py), with the answers
  * to choose from, the most that can be chosen, or edges.
  *
  * input: the elements for a question, and how its answer is read. note: what else is said below the question. said: an
