@@ -29,7 +29,7 @@ from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.sent import sent_before
 from incrowd.presentation.card import certified_card
-from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence
+from incrowd.presentation.guarantee_text import guarantee_heading, guarantee_sentence
 from incrowd.presentation.verified import view as verified_view
 from incrowd.reports.collection import Collection
 from incrowd.survey.written import Privacy
@@ -434,7 +434,7 @@ def test_a_ledger_of_three_people_says_what_two_rounds_spent():
 
 SOURCE = Path(incrowd.__file__).parent
 FIGURES = ("ε = ", "δ = ", "ε, δ")
-STATED = {"guarantees/certified.py", "guarantees/collected.py", "presentation/sentences.py"}
+STATED = {"guarantees/certified.py", "guarantees/collected.py", "presentation/guarantee_text.py"}
 
 
 def promises_in(text):
@@ -461,7 +461,7 @@ def test_nobody_else_says_what_is_promised():
     assert {*found["presentation/card.py"]} == {"ε = "}, "the certificate's own figure, with a date"
     assert (
         "Guarantee" in found["guarantees/certified.py"]
-        and "ε, δ" in found["presentation/sentences.py"]
+        and "ε, δ" in found["presentation/guarantee_text.py"]
     )
 
 

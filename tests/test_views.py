@@ -16,8 +16,8 @@ import pytest
 import incrowd
 from incrowd.errors import UsageError
 from incrowd.estimation.cell_errors import CellErrors
+from incrowd.presentation.guarantee_text import guarantee_sentence
 from incrowd.presentation.layouts import page
-from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.presentation.shell import rendered
 
 LINE = 250  # characters that a prompt may answer with

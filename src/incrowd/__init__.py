@@ -33,7 +33,7 @@ _PUBLIC = {
         "planner.rounds": "new_ledger note",
         "plans.ledger": "Ledger",
         "verification": "verify Verification",
-        "presentation.sentences": "assumption_text guarantee_sentence",
+        "presentation.guarantee_text": "assumption_text guarantee_sentence",
     },
     "Answers + plan → reports": {
         "encoding.answers": "load_answers",

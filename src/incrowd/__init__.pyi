@@ -54,8 +54,8 @@ from incrowd.planner.rounds import note as note
 from incrowd.planner.solving import solve as solve
 from incrowd.plans import Plan as Plan
 from incrowd.plans.ledger import Ledger as Ledger
-from incrowd.presentation.sentences import assumption_text as assumption_text
-from incrowd.presentation.sentences import guarantee_sentence as guarantee_sentence
+from incrowd.presentation.guarantee_text import assumption_text as assumption_text
+from incrowd.presentation.guarantee_text import guarantee_sentence as guarantee_sentence
 from incrowd.presentation.write import save_estimates as save_estimates
 from incrowd.reports.collection import Collection as Collection
 from incrowd.reports.folder import load_reports as load_reports

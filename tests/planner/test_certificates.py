@@ -11,7 +11,7 @@ import incrowd
 from incrowd.errors import PlanError, PrivacyError
 from incrowd.plans import JointReport
 from incrowd.plans.sent import sent
-from incrowd.presentation.sentences import assumption_text
+from incrowd.presentation.guarantee_text import assumption_text
 from tests.conftest import slowly
 from tests.planner.conftest import yes_no_survey
 

@@ -14,7 +14,7 @@ from incrowd.planner.search import ways
 from incrowd.planner.task import task_of
 from incrowd.plans.ledger import Ledger, repeats
 from incrowd.plans.sent import sent_by
-from incrowd.presentation.sentences import assumption_text
+from incrowd.presentation.guarantee_text import assumption_text
 from tests.conftest import grouped, slowly
 from tests.oracles.published import Published
 

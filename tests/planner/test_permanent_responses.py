@@ -10,7 +10,7 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.errors import IncrowdError, SurveyError
 from incrowd.plans import fixed_channel
-from incrowd.presentation.sentences import assumption_text
+from incrowd.presentation.guarantee_text import assumption_text
 from tests.conftest import MEMOIZED, choice_toml, load_survey, slowly, survey_toml, yes_no_toml
 
 ROUNDS = "one_if_zero = 0.25, one_if_one = 0.75"

@@ -17,7 +17,7 @@ from incrowd.errors import PlanError
 from incrowd.guarantees.rounds import check_left, spent
 from incrowd.plans.ledger import Ledger, repeats
 from incrowd.plans.sent import sent_before, sent_by
-from incrowd.presentation.sentences import assumption_text
+from incrowd.presentation.guarantee_text import assumption_text
 from incrowd.presentation.terminal_tables import spent_line
 
 PRIVACY = {"epsilon": 1.0, "delta": 1e-6}

@@ -27,7 +27,7 @@ from incrowd.plans.ledger import Ledger, repeats, rounds_before, rounds_planned
 from incrowd.plans.plan import Assumption, Collected
 from incrowd.plans.sent import sent_before, sent_by
 from incrowd.plans.strata import releases
-from incrowd.presentation.sentences import assumption_sentence, assumption_text
+from incrowd.presentation.guarantee_text import assumption_sentence, assumption_text
 from incrowd.presentation.terminal_tables import ledger_lines
 from tests.conftest import RECEIPT, grouped, slowly
 from tests.oracles.one_bit_crowds import worst_delta

@@ -18,7 +18,7 @@ from incrowd.collection.mixer.store.writing import OPEN
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import PlanError
 from incrowd.plans.strata import grouped, label, left_out, releases, releases_by_answer, strata
-from incrowd.presentation.sentences import assumption_text
+from incrowd.presentation.guarantee_text import assumption_text
 
 FACULTY = {"id": "faculty", "type": "choice", "options": ["law", "arts"], "open": True}
 ABROAD = {"id": "abroad", "type": "yesno", "open": True}

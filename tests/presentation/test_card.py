@@ -11,8 +11,8 @@ from incrowd.accountant.codes import WorstPair
 from incrowd.errors import PlanError
 from incrowd.plans import Plan
 from incrowd.presentation.card import MOST_ROWS, certified_card, html
+from incrowd.presentation.guarantee_text import assumption_text, worst_pair
 from incrowd.presentation.plan_text import leak_with_names
-from incrowd.presentation.sentences import assumption_text, worst_pair
 from tests.conftest import local_plan, one_in, second_round, with_less_noise, yes_no_question
 from tests.presentation.conftest import PLANS, carded, outlier, texts, wide
 

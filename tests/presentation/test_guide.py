@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 import incrowd
+from incrowd.presentation.guarantee_text import worst_pair
 from incrowd.presentation.layouts import page
-from incrowd.presentation.sentences import worst_pair
 from incrowd.presentation.terminal import terminal
 from tests.conftest import local_plan, yes_no_question
 

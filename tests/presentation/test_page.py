@@ -30,14 +30,14 @@ from incrowd.planner.plan import make_plan
 from incrowd.plans import Guarantee
 from incrowd.plans.plan import Assumption
 from incrowd.presentation.data import json_ready
-from incrowd.presentation.layouts import page
-from incrowd.presentation.receipts import simulation_warning
-from incrowd.presentation.sentences import (
+from incrowd.presentation.guarantee_text import (
     guarantee_heading,
     guarantee_sentence,
     guarantee_symbols,
     warnings,
 )
+from incrowd.presentation.layouts import page
+from incrowd.presentation.receipts import simulation_warning
 from incrowd.presentation.terminal import terminal
 from incrowd.presentation.write import check_ending, save_estimates
 from incrowd.survey import Survey

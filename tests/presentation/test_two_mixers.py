@@ -18,13 +18,13 @@ from incrowd.guarantees.collected import guarantee_of
 from incrowd.guarantees.parties import EACH, MIXERS, against, coalitions, is_undone
 from incrowd.presentation import card, verified
 from incrowd.presentation.data import guarantee_facts, json_ready
-from incrowd.presentation.layouts import page
-from incrowd.presentation.sentences import (
+from incrowd.presentation.guarantee_text import (
     against_sentence,
     guarantee_sentence,
     promise_sentence,
     recorded_sentence,
 )
+from incrowd.presentation.layouts import page
 from incrowd.presentation.terminal import terminal
 from incrowd.reports.collection import Collection
 from tests.oracles import mixers

@@ -21,7 +21,7 @@ from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import write_private
 from incrowd.guarantees.collected import guarantee_of
 from incrowd.plans import Plan
-from incrowd.presentation.sentences import against_sentence
+from incrowd.presentation.guarantee_text import against_sentence
 from incrowd.studio import preparation, publication
 from incrowd.studio.evidence import plan_file, steps
 from incrowd.studio.preparation import certify, perform, take_bundle, zipped

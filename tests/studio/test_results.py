@@ -645,7 +645,10 @@ def test_many_reports_are_counted_in_a_process_that_can_be_stopped(
     started[1].result, started[1].state = started[1].work(), "done"
     assert 'id="result-title"' in browser.get(address(tables="sick")).text
     browser.get(address(tables="health"))
-    started[2].error, started[2].state = incrowd.TableError.of("table", "x", "gone"), "failed"
+    started[2].error, started[2].state = (
+        incrowd.TableError.of("table", "shared.no-path", type="gone"),
+        "failed",
+    )
     page = browser.get(address(tables="health"))
     assert page.status_code == 422 and problems(page) == ["table: got 'x'; gone"]
     assert len(started) == 3

@@ -1,6 +1,6 @@
 """The assumptions and the worst pair of a certificate, as codes and numbers.
 
-`incrowd.presentation.sentences` has the corresponding sentences.
+`incrowd.presentation.guarantee_text` has the corresponding sentences.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def bundle_facts(bundle: Bundle, guarantee: Guarantee, file: Path) -> dict[str, 
 def print_bundle(facts: dict[str, Any], bundle: Bundle, guarantee: Guarantee) -> None:
     """Print the facts of a new bundle, and its guarantee."""
     from incrowd.collection.claims import organizations_of
-    from incrowd.presentation.sentences import (
+    from incrowd.presentation.guarantee_text import (
         against_sentence,
         guarantee_symbols,
         promise_sentence,

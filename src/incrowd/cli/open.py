@@ -126,7 +126,7 @@ def _show(
     """Show what was opened, its guarantee, and whether the key still exists."""
     from incrowd.cli import show
     from incrowd.presentation.data import guarantee_facts
-    from incrowd.presentation.sentences import guarantee_sentence
+    from incrowd.presentation.guarantee_text import guarantee_sentence
 
     if json:
         facts = {

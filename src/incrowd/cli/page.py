@@ -43,7 +43,7 @@ def page(
         write_page,
     )
     from incrowd.presentation.data import guarantee_facts
-    from incrowd.presentation.sentences import guarantee_sentence
+    from incrowd.presentation.guarantee_text import guarantee_sentence
 
     content = asked_in(plan, shuffler)
     check_certificate(content.plan, plan)

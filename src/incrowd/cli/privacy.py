@@ -274,7 +274,7 @@ def curve(
     from incrowd import number_text
     from incrowd.accountant.certificates import curves
     from incrowd.accountant.channels.bit_flip import BitFlip
-    from incrowd.presentation.sentences import assumption_sentence
+    from incrowd.presentation.guarantee_text import assumption_sentence
 
     if output.suffix.lower() not in (".html", ".csv"):
         raise UsageError.of("-o", "cli.page-or-csv", path=str(output))
@@ -320,7 +320,7 @@ def _show(
     from incrowd import number_text
     from incrowd.accountant.analyses import ANALYSES as REGISTERED
     from incrowd.accountant.certificates import assess
-    from incrowd.presentation.sentences import assumption_sentence, worst_pair
+    from incrowd.presentation.guarantee_text import assumption_sentence, worst_pair
     from incrowd.presentation.terminal_tables import table
 
     sent = setting.sent(channel)
@@ -354,7 +354,7 @@ def _row(
     from incrowd import number_text
     from incrowd.accountant.analyses import analysis as registered
     from incrowd.accountant.certificates import assess
-    from incrowd.presentation.sentences import figure_kind
+    from incrowd.presentation.guarantee_text import figure_kind
 
     try:
         if analysis == requested.analysis:

@@ -25,8 +25,7 @@ from incrowd.presentation.advice import (
     without_cells,
 )
 from incrowd.presentation.data import guarantee_facts, plain
-from incrowd.presentation.plan_text import word_notes
-from incrowd.presentation.sentences import (
+from incrowd.presentation.guarantee_text import (
     assumption_sentence,
     guarantee_sentence,
     guarantee_symbols,
@@ -34,6 +33,7 @@ from incrowd.presentation.sentences import (
     way_words,
     worst_pair,
 )
+from incrowd.presentation.plan_text import word_notes
 from incrowd.presentation.terminal_tables import (
     VISIBLE,
     Expected,

@@ -13,7 +13,7 @@ from incrowd.guarantees.parties import Service
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import ClaimedRelease, Claims
 from incrowd.plans.slots import separate, slots, slots_of_messages, tail
-from incrowd.presentation.sentences import TransportFacts
+from incrowd.presentation.guarantee_text import TransportFacts
 
 
 def claims_of(bundle: Bundle) -> Claims:

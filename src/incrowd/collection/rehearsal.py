@@ -62,7 +62,7 @@ from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import ProtocolError, ReportsError, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.strata import StratumGroup, releases
-from incrowd.presentation.sentences import against_sentence
+from incrowd.presentation.guarantee_text import against_sentence
 
 LOOPBACK = "127.0.0.1"
 PATIENCE = 300.0

@@ -18,8 +18,8 @@ from pydantic_settings import (
 from incrowd.collection.machine import cores
 from incrowd.collection.steady import CLOCK_FILE
 from incrowd.errors import Unfit, UsageError
+from incrowd.survey.reasons import known_keys, wording
 from incrowd.survey.toml import read_toml
-from incrowd.survey.wording import known_keys, wording
 
 OURS = "INCROWD_"
 GENERAL = {"INCROWD_DEBUG", "INCROWD_READ_MIB", "INCROWD_READ_SECONDS"}  # for every command

@@ -14,8 +14,8 @@ from incrowd.errors import IncrowdError, IncrowdWarning, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
 from incrowd.survey import Survey
+from incrowd.survey.reasons import known_keys, wording
 from incrowd.survey.toml import read_toml
-from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import look_alike_warnings
 
 MISSPELLED = "extra_forbidden"  # of pydantic

@@ -19,8 +19,8 @@ from incrowd.plans.grouping import grouping_problems
 from incrowd.plans.message import Message, Messages, place
 from incrowd.survey import Survey
 from incrowd.survey.merging import Merge, merged_questions
+from incrowd.survey.reasons import wording
 from incrowd.survey.toml import Real
-from incrowd.survey.wording import wording
 
 FORMAT: Final = "incrowd plan 1"
 _FILES = FileKind("plan", PlanFileError, sentence("plans.no-plan"), sentence("plans.make-plan"))
@@ -98,8 +98,8 @@ class Guarantee(FileModel):
     local_epsilon: the epsilon (with delta 0) of all that a person sends if no crowd hides it.
     reduced_by: why the plan's promise does not hold for a collection; this is then what holds
     instead. mixed_by: how its reports are mixed, if they come over a network. All fields are codes
-    and numbers; `incrowd.presentation.sentences` has the words. Only `incrowd.guarantees` creates
-    guarantees.
+    and numbers; `incrowd.presentation.guarantee_text` has the words. Only `incrowd.guarantees`
+    creates guarantees.
     """
 
     analysis: str = Field(min_length=1)

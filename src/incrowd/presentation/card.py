@@ -19,9 +19,10 @@ from incrowd.errors import PlanError
 from incrowd.number_text import bound
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.message import message_facts
-from incrowd.presentation import sentences
+from incrowd.presentation import guarantee_text
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.example import examples
+from incrowd.presentation.guarantee_text import TransportFacts
 from incrowd.presentation.plan_text import (
     PlanRow,
     asked,
@@ -31,7 +32,6 @@ from incrowd.presentation.plan_text import (
     who_sees_what,
     wording,
 )
-from incrowd.presentation.sentences import TransportFacts
 from incrowd.presentation.shell import rendered
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.verification import verify
@@ -118,14 +118,16 @@ def card(
         title=plan.survey.name,
         proved=promise.proved,
         kind=f"{kind} on {certified.on.isoformat()} by incrowd {certified.version}",
-        heading=sentences.guarantee_heading(promise),
-        claim=sentences.promise_sentence(promise),
+        heading=guarantee_text.guarantee_heading(promise),
+        claim=guarantee_text.promise_sentence(promise),
         symbols=(
-            sentences.guarantee_symbols(promise),
-            sentences.guarantee_formula(promise),
-            sentences.worst_pair(certified.worst if _is_plans(promise, plan) else promise.worst),
+            guarantee_text.guarantee_symbols(promise),
+            guarantee_text.guarantee_formula(promise),
+            guarantee_text.worst_pair(
+                certified.worst if _is_plans(promise, plan) else promise.worst
+            ),
         ),
-        warnings=sentences.warnings(promise),
+        warnings=guarantee_text.warnings(promise),
         sections=tuple(_sections(plan, promise, certified, command, sealed)),
         facts=_facts(plan, promise, certified, command, sealed),
     )
@@ -262,8 +264,8 @@ def _facts(
         **proof,
         "check": command,
         "guarantee": guarantee_facts(promise, sealed and sealed.organizations)
-        | {"formula": sentences.guarantee_formula(promise)},
-        "warnings": list(sentences.warnings(promise)),
+        | {"formula": guarantee_text.guarantee_formula(promise)},
+        "warnings": list(guarantee_text.warnings(promise)),
         "people": plan.survey.crowd,
         "colluding": plan.survey.colluding,
         "rows_per_person": plan.survey.rows_per_person,

@@ -9,8 +9,8 @@ from typing import Any
 from incrowd.guarantees.parties import against
 from incrowd.number_text import finite
 from incrowd.plans import Guarantee
+from incrowd.presentation.guarantee_text import Organizations, against_sentence, guarantee_sentence
 from incrowd.presentation.receipts import marked
-from incrowd.presentation.sentences import Organizations, against_sentence, guarantee_sentence
 from incrowd.views import Result
 
 

@@ -13,7 +13,7 @@ from incrowd.estimation.displayed import Cell, Shown, quality
 from incrowd.estimation.results import Estimates, StratumEstimates
 from incrowd.estimation.words import WordEstimates
 from incrowd.number_text import digits, percent
-from incrowd.presentation import sentences
+from incrowd.presentation import guarantee_text
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
 from incrowd.presentation.pictures import Picture
 from incrowd.presentation.receipts import simulation_warning
@@ -42,7 +42,7 @@ def parts(estimates: Estimates) -> dict[str, Any]:
         title=survey.name,
         simulated="" if seed is None else simulation_warning(seed),
         estimates=estimates,
-        sentences=sentences,
+        guarantee_text=guarantee_text,
         receipts=receipts,
         about=[  # the guide explains who counts as a person
             fact for fact in estimates.about("at the end of this page") if fact.name != "People"

@@ -13,7 +13,7 @@ from incrowd.number_text import factor
 from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.message import crowd_channel
 from incrowd.plans.strata import strata
-from incrowd.presentation.sentences import (
+from incrowd.presentation.guarantee_text import (
     Organizations,
     TransportFacts,
     against_sentence,

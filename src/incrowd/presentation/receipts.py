@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from incrowd.presentation.sentences import promise_lines
+from incrowd.presentation.guarantee_text import promise_lines
 from incrowd.views import Line, Result, View
 
 # Invitations on paper: one per person, with the digest that the device has to show.

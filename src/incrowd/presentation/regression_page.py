@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from incrowd.estimation.regression.results import Coefficient, Regression, odds_between
 from incrowd.estimation.regression.variables import SLOPE
 from incrowd.number_text import times
-from incrowd.presentation import sentences
+from incrowd.presentation import guarantee_text
 from incrowd.presentation.pictures import Picture
 from incrowd.presentation.receipts import simulation_warning
 from incrowd.survey import Survey
@@ -147,7 +147,7 @@ def parts(model: Regression) -> dict[str, Any]:
     return dict(
         title=model.plan.survey.name,
         model=model,
-        sentences=sentences,
+        guarantee_text=guarantee_text,
         simulated="" if model.seed is None else simulation_warning(model.seed),
         outcome=_outcome(model),
         what=what,

@@ -19,7 +19,7 @@ from incrowd.estimation.results import Estimates, Fact
 from incrowd.estimation.words import WordEstimates, WordRow
 from incrowd.number_text import digits, percent
 from incrowd.plans import Guarantee
-from incrowd.presentation import sentences
+from incrowd.presentation import guarantee_text
 from incrowd.presentation.receipts import simulation_warning
 from incrowd.presentation.terminal_tables import LIGHT, numbers_table, table
 from incrowd.views import Result, View
@@ -51,7 +51,7 @@ def of_view(view: View, guarantee: Guarantee | None = None) -> Iterator[Printed]
     """Yield the parts of a view; notes are on standard error."""
     yield from map(Printed, map(Text, view.legend))
     if guarantee:
-        yield Printed(sentences.guarantee_sentence(guarantee), note=True)
+        yield Printed(guarantee_text.guarantee_sentence(guarantee), note=True)
     yield from map(Printed, map(Text, view.lines))
     for numbers in view.tables:
         yield Printed(numbers_table(numbers))
@@ -96,10 +96,10 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
-    sentence = Text(sentences.guarantee_sentence(guarantee))
-    facts.add_row(sentences.guarantee_heading(guarantee), sentence)
-    facts.add_row("", Text(sentences.guarantee_symbols(guarantee), style="dim"))
-    doubts = Fact("Warning", tuple(sentences.warnings(guarantee)), doubt=True)
+    sentence = Text(guarantee_text.guarantee_sentence(guarantee))
+    facts.add_row(guarantee_text.guarantee_heading(guarantee), sentence)
+    facts.add_row("", Text(guarantee_text.guarantee_symbols(guarantee), style="dim"))
+    doubts = Fact("Warning", tuple(guarantee_text.warnings(guarantee)), doubt=True)
     for fact in (doubts, *estimates.about("-o PAGE.html, .csv or .json")):
         for number, text in enumerate(fact.lines):
             style = "yellow" if fact.doubt else ""

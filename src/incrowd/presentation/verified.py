@@ -14,7 +14,7 @@ from incrowd.estimation.receipts import receipt_sentences, unaccounted
 from incrowd.estimation.results import listed
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.sentences import guarantee_sentence
+from incrowd.presentation.guarantee_text import guarantee_sentence
 from incrowd.views import View, with_and
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from incrowd.presentation.guarantee_text import guarantee_sentence
 from incrowd.presentation.receipts import simulation_warning
-from incrowd.presentation.sentences import guarantee_sentence
 from incrowd.views import Result, View
 
 

@@ -16,7 +16,7 @@ from incrowd.number_text import bound, factor
 from incrowd.planner.search import SearchProgress
 from incrowd.plans import Plan
 from incrowd.plans.plan import check_promised, is_promised
-from incrowd.presentation.sentences import promise_sentence
+from incrowd.presentation.guarantee_text import promise_sentence
 from incrowd.studio.language import Phrase, in_language, phrase
 from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Project

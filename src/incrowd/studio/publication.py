@@ -26,8 +26,8 @@ from incrowd.studio.document import version
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.survey import Survey
+from incrowd.survey.reasons import wording
 from incrowd.survey.toml import Frozen, read_toml
-from incrowd.survey.wording import wording
 
 FILE, TERMS = "publication.toml", "collection.toml"
 MOST_INVITATIONS = 10**7

@@ -19,7 +19,7 @@ from incrowd.number_text import bound
 from incrowd.plans import Plan
 from incrowd.plans.plan import is_promised
 from incrowd.plans.strata import strata
-from incrowd.presentation.sentences import against_sentence, promise_sentence
+from incrowd.presentation.guarantee_text import against_sentence, promise_sentence
 from incrowd.studio.certifying import certified
 from incrowd.studio.evidence import (
     PACKAGE,

@@ -26,7 +26,7 @@ from incrowd.estimation.readings import check_tables
 from incrowd.methods import MethodOption
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
-from incrowd.presentation import layouts, sentences
+from incrowd.presentation import guarantee_text, layouts
 from incrowd.presentation.pictures import Picture
 from incrowd.presentation.receipts import simulation_warning
 from incrowd.presentation.write import content
@@ -121,7 +121,7 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
         "work": None,
         "call": None,
         "formats_of": formats_of,
-        "sentences": sentences,
+        "guarantee_text": guarantee_text,
         "unreal": UNREAL,
         "invented": chosen is not None and chosen.kind == REHEARSAL,
         "formula": choice.formula_text,

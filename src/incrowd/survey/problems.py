@@ -22,8 +22,8 @@ from incrowd.survey.options_files import KEY as OPTIONS_FILE
 from incrowd.survey.question import MOST_TOGETHER, AnyQuestion
 from incrowd.survey.questions import TYPES
 from incrowd.survey.randomizers import fields
+from incrowd.survey.reasons import known_keys, wording
 from incrowd.survey.toml import Frozen, Mistake
-from incrowd.survey.wording import known_keys, wording
 from incrowd.survey.words import word_problems
 from incrowd.survey.written import MOST_PEOPLE, Group, WrittenSurvey, without_margin
 

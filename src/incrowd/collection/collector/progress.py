@@ -28,8 +28,12 @@ from incrowd.estimation.estimate import count, estimate
 from incrowd.estimation.receipts import cheating_sentence
 from incrowd.plans.digests import read_json
 from incrowd.plans.strata import releases
+from incrowd.presentation.guarantee_text import (
+    guarantee_heading,
+    guarantee_sentence,
+    guarantee_symbols,
+)
 from incrowd.presentation.layouts import page
-from incrowd.presentation.sentences import guarantee_heading, guarantee_sentence, guarantee_symbols
 from incrowd.reports.folder import stream_reports
 
 OpenedRelease = tuple[Path, Receipt]

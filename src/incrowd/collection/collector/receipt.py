@@ -30,7 +30,7 @@ from incrowd.plans.strata import StratumNames
 from incrowd.reports.collection import load_header
 from incrowd.reports.folder import report_files
 from incrowd.reports.tally_files import ENDING as TALLY
-from incrowd.survey.wording import wording
+from incrowd.survey.reasons import wording
 
 _log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.errors import PlanError
 from incrowd.plans import Guarantee
 from incrowd.plans.slots import tail
-from incrowd.presentation.sentences import (
+from incrowd.presentation.guarantee_text import (
     against_sentence,
     guarantee_symbols,
     promise_sentence,

@@ -25,7 +25,7 @@ from incrowd.plans.digests import FileModel, canonical, read_json
 from incrowd.plans.plan import is_promised
 from incrowd.plans.slots import Pools, separate, shared, slots, slots_of_messages
 from incrowd.plans.strata import strata
-from incrowd.survey.wording import wording
+from incrowd.survey.reasons import wording
 
 MOST_BYTES = 1 << 24
 MOST_STRATA = 1 << 16

@@ -6,8 +6,8 @@ import pytest
 
 from incrowd.accountant.codes import AssumptionCode, WorstCode, WorstPair
 from incrowd.plans.plan import Assumption, PlanAssumption, Reduction
-from incrowd.presentation import sentences
-from incrowd.presentation.sentences import assumption_sentence, worst_pair
+from incrowd.presentation import guarantee_text
+from incrowd.presentation.guarantee_text import assumption_sentence, worst_pair
 
 PEOPLE_ASKED = [{"survey": "P1", "questions": ["ill"]}]
 
@@ -48,13 +48,13 @@ def test_every_assumption_has_a_sentence_with_its_numbers_and_names(code):
     given = {"number": 1234, "questions": ["town"], "asked": PEOPLE_ASKED}
     text = assumption_sentence(Assumption.model_validate({"code": code} | given))
     assert text.endswith(".") and "{" not in text and text[0].isupper()
-    template = sentences._ASSUMPTIONS[code]
+    template = guarantee_text._ASSUMPTIONS[code]
     assert ("{number}" in template or "{times}" in template) is ("1,234" in text)
     assert ("{questions}" in template) is ("town, which is" in text)
     assert ("{asked}" in template) is ("P1: ill" in text)
 
 
 def test_every_other_code_has_a_sentence():
-    assert sentences._PAIRS.keys() == set(get_args(WorstCode))
-    assert sentences._REDUCED.keys() == set(get_args(Reduction))
-    assert sentences._JOINTS.keys() == set(get_args(AssumptionCode))
+    assert guarantee_text._PAIRS.keys() == set(get_args(WorstCode))
+    assert guarantee_text._REDUCED.keys() == set(get_args(Reduction))
+    assert guarantee_text._JOINTS.keys() == set(get_args(AssumptionCode))
