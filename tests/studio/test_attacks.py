@@ -305,7 +305,9 @@ def test_what_the_system_refuses_says_what_would_work(browser, project, monkeypa
 
 
 @pytest.mark.parametrize("page", ["publish", "publish/rehearsal"])
-@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "full"), UsageError.of("path", "x", "y")])
+@pytest.mark.parametrize(
+    "error", [OSError(errno.ENOSPC, "full"), UsageError.of("path", "shared.no-path", type="x")]
+)
 def test_a_job_that_failed_does_not_close_its_page(browser, studio, project, page, error):
     # Templates are strict: a field that only one kind of error has would be a fault.
     name = "plan" if page == "publish" else "rehearsal"

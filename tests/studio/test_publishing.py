@@ -552,10 +552,10 @@ def test_certifying_replaces_a_part_of_the_page(browser, planned):
 
 
 def test_why_a_survey_cannot_be_planned_is_shown(browser, studio, project):
-    job = Job(state="failed", error=UsageError.of("epsilon", 1, "more <people>"))
+    job = Job(state="failed", error=UsageError.of("epsilon", "shared.no-path", type="<people>"))
     with mock.patch.object(studio.jobs, "get", return_value=job):
         for page in (f"{PAGE}/plan", f"{PAGE}/rehearsal/state"):
-            assert "more &lt;people&gt;" in browser.get(page).text
+            assert "of type &lt;people&gt;" in browser.get(page).text
 
 
 def test_a_plan_that_is_not_a_guarantee_is_neither_written_nor_published(browser, project):
