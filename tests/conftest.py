@@ -32,7 +32,8 @@ OF_THE_TERMINAL = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBL
 
 
 def once(make):
-    """A function of a survey that makes each plan once in a process, with its warnings each time.
+    """A function of a survey that makes each plan once in a process, with its warnings and what it
+    says of its progress each time.
 
     Several hundred tests ask for a plan that another one had; making them again would take a
     twentieth of the time of all tests. Tests of planning make every plan.
@@ -41,14 +42,21 @@ def once(make):
 
     @wraps(make)
     def plan(*given, **named):
-        if named or [*map(type, given)] != [Survey]:
+        progress = named.get("progress") or (lambda step: None)
+        simple = named.keys() <= {"earlier", "progress"} and named.get("earlier", ()) == ()
+        if not simple or [*map(type, given)] != [Survey] or not callable(progress):
             return make(*given, **named)
         survey, key = given[0], given[0].model_dump_json()
-        if key not in kept or kept[key][0] != survey:
+        if key in kept and kept[key][0] == survey:
+            _, result, issued, steps = kept[key]
+            for step in steps:
+                progress(step)
+        else:
+            steps = []
             with warnings.catch_warnings(record=True) as issued:
                 warnings.simplefilter("always")
-                kept[key] = survey, make(survey), issued
-        _, result, issued = kept[key]
+                result = make(survey, progress=lambda step: (steps.append(step), progress(step)))
+            kept[key] = survey, result, issued, steps
         for each in issued:
             warnings.warn(each.message, stacklevel=2)
         return result

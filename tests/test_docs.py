@@ -37,7 +37,7 @@ LONG = {
     "regression.md",
     "running.md",
 }
-LONG |= {"questions.md", "strata.md", "survey-page.md"}
+LONG |= {"accountant.md", "commands.md", "questions.md", "strata.md", "survey-page.md"}
 LANGUAGES = {"sh", "python", "toml", "text"}
 BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>\w+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",

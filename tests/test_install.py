@@ -6,7 +6,6 @@ import sys
 import pytest
 
 from incrowd.cli.later import COMMANDS, Later
-from tests.conftest import slowly
 from tests.oracles.installed import (
     LOCAL,
     NEEDING,
@@ -89,7 +88,8 @@ def test_every_command_works_or_names_its_extra_in_a_plain_installation(folder):
     check_outcomes(done, [])
 
 
-@pytest.mark.parametrize("extra", ["collect", *slowly(*(e for e in NEEDING if e != "collect"))])
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", NEEDING)
 def test_commands_name_the_extra_that_is_missing_beside_another(folder, extra):
     if extra == "spark":
         pytest.importorskip("pyspark")

@@ -95,6 +95,7 @@ def test_blanket_by_enumeration(case):
     assert found.upper >= total / (gamma * people) * (1 - 1e-12)
 
 
+@pytest.mark.slow
 def test_finer_lattices_never_raise_the_bound():
     for report, crowd, epsilon, _ in BLANKET[:5]:
         law = blanket_candidates(report)[0].ratios.law(epsilon)

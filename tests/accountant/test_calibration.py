@@ -132,6 +132,7 @@ def test_epsilon_and_delta_of_several_messages_are_inverse():
     assert certify("blanket", sent, 20_000, epsilon * 0.99).delta.upper > 1e-6
 
 
+@pytest.mark.slow
 def test_few_certificates_are_needed(monkeypatch):
     """All relations are tried at the end only: once or twice, however many there are."""
     asked, outlier = [], ANALYSES["outlier"]
@@ -301,6 +302,7 @@ def test_allowances_stay_far_below_the_smallest_delta(copies, crowd):
     assert by.curve(family(noise), crowd).doubt <= least / 5
 
 
+@pytest.mark.slow
 def test_redraws_of_earlier_rounds_raise_the_smallest_delta():
     """The incorrect variant looks for noise that gives what is left of delta: nothing."""
 

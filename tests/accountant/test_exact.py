@@ -198,6 +198,7 @@ def test_nothing_is_revealed_beyond_the_local_epsilon():
     assert one_bit_at(channel, 50, channel.epsilon * 1.5, 3) == (0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_collections_take_seconds():
     """About 1 s alone; ten times that on a busy machine is still no hang."""
     start = time.perf_counter()

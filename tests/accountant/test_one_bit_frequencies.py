@@ -135,6 +135,7 @@ def test_the_bounds_enclose_delta_to_sixty_digits():
         assert upper <= max(true * (1 + TIGHT), 1e-290), case
 
 
+@pytest.mark.slow
 def test_the_allowance_holds_for_any_cut(monkeypatch):
     """However roughly the tails and frequencies are cut, bounds stay bounds; without the
     allowance they do not."""

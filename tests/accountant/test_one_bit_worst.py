@@ -240,6 +240,7 @@ def largest_of_one(channel, crowd, x, epsilon):
     return max(divergence(*laws(channel, x, ones, crowd), epsilon) for ones in range(crowd))
 
 
+@pytest.mark.slow
 def test_messages_may_tell_the_answers_apart_in_different_orders():
     """The comparison above rejects a curve of one order."""
     assert below_two_messages(forward_only) > 0

@@ -40,6 +40,7 @@ def test_pairs_left_out_are_not_the_worst(domain):
     assert certify("blanket", kept, crowd, epsilon).delta.estimate == pytest.approx(best, rel=2e-5)
 
 
+@pytest.mark.slow
 def test_farther_pairs_dominate_for_independent_questions():
     """The proof in `blanket.pairs`, checked: agreeing on a question is never worse."""
     channel = BitFlip.at_least(0.2)

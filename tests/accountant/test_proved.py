@@ -214,6 +214,7 @@ class TestWrongVariants:
         assert crowd.below(alpha).upper() <= wide.below(alpha).lower()
         assert wide.above(alpha).upper() <= crowd.above(alpha).upper()
 
+    @pytest.mark.slow
     def test_one_m_that_is_left_out(self, monkeypatch):
         bit = BitChances(fmpq(9744, 10000), fmpq(256, 10000))  # the worst crowd is a mixed one
         truth = exact_delta(bit, 39, 0.036)

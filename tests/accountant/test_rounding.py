@@ -58,6 +58,7 @@ def test_the_blanket_of_a_bit_next_to_the_local_epsilon():
         assert found.lower <= truth <= found.upper, (channel, crowd, epsilon)
 
 
+@pytest.mark.slow
 def test_the_allowance_is_needed_and_small(monkeypatch):
     """Digits are lost in epsilon itself; without the allowance a share of bounds is too low."""
     right = list(bit_cases())

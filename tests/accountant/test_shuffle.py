@@ -122,6 +122,7 @@ def test_hardly_more_noise_than_homogeneous_crowds_ask_for(
     assert homogeneous * (1 - 1e-4) <= found.q <= homogeneous * (1 + near)
 
 
+@pytest.mark.slow
 def test_epsilon_is_the_least_too():
     for schema, crowd in itertools.product([free(0.2), free(0.3, 3)], [30, 3000]):
         found = smallest_epsilon("shuffle", schema, crowd, 1e-5)

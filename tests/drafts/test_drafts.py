@@ -113,6 +113,7 @@ def test_a_draft_offers_a_limit_to_what_is_left_without_the_shuffler():
     assert "if the mixing of reports fails" in before
 
 
+@pytest.mark.slow
 def test_labels_become_the_answers_of_data_with_codes_alone(tmp_path):
     """Drafted from SPSS, used on the CSV file that somebody exported."""
     survey = survey_of(incrowd.draft(written(tmp_path, "a.sav")))

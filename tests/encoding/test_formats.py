@@ -327,6 +327,7 @@ def workbook(path):
     return path
 
 
+@pytest.mark.slow
 def test_a_sheet_of_a_workbook_is_read_by_its_name(tmp_path):
     path = workbook(tmp_path / "a.xlsx")
     assert encoded(path, sheet="Wave 2") == by_hand()

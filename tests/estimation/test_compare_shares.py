@@ -185,6 +185,7 @@ def test_the_least_covariance_is_that_of_a_linear_program():
         assert first.chances @ products @ second.chances > best.fun
 
 
+@pytest.mark.slow
 def test_the_noise_of_shares_of_those_who_answered_is_that_of_the_bits():
     """As above, but the difference is only smooth in the counts: slopes by small differences."""
     third = dict(SEX, optional=True)

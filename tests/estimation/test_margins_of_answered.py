@@ -80,6 +80,7 @@ def test_the_jacobian_knows_that_those_who_answered_are_estimated():
         assert jacobian[cell] == pytest.approx(slope, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_tables_weighted_to_those_who_answered_cover_and_a_known_number_of_them_does_not():
     """1,000 collections: the smallest coverage of right intervals is 0.95 - 4 x 0.007. The wrong
     variant takes for known how many answered."""

@@ -110,6 +110,7 @@ def test_no_error_is_shown_beside_an_interval_with_an_open_end(monkeypatch):
     assert open_ends
 
 
+@pytest.mark.slow
 def test_a_p_value_and_its_interval_agree(monkeypatch):
     """Of score and Wald tests: below 5% just where the interval excludes zero. Wrong: Wald's
     p-value beside the interval of the score test."""

@@ -226,6 +226,7 @@ def test_95_percent_of_the_intervals_cover(copies):
 # --- how often the plain fit is refused, and what the others tell --------------------------------
 
 
+@pytest.mark.slow
 def test_the_chance_of_a_refusal_is_how_often_it_happens():
     """From the true shares, and the mean covariance. Of 150 collections the refused share has a
     standard error of .041 at most: off by four of them with probability 6e-5."""

@@ -83,6 +83,7 @@ def test_the_noise_for_a_million_people():
     assert composed_blanket(alone.q, 10**6, 1.0) > 1e-6
 
 
+@pytest.mark.slow
 def test_a_third_of_that_noise_was_never_needed():
     """The default knows the worst crowd of one bit: two percent less noise breaks the promise to
     somebody in a crowd that is otherwise all alike."""

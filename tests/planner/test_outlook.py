@@ -114,6 +114,7 @@ def test_what_cannot_be_planned_has_no_estimate():
         estimate(survey(upload_bytes=10))
 
 
+@pytest.mark.slow
 def test_the_crowd_of_the_limit_is_close_to_the_certified_one():
     certified = incrowd.solve(survey(), "crowd", margin=0.02).survey.crowd
     assert crowd_in_the_limit(survey(), margin=0.02) == pytest.approx(certified, rel=0.05)

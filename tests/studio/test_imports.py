@@ -109,9 +109,9 @@ def redcap(_):
         ("answers.csv", lambda _: CSV, True),
         ("answers.tsv", lambda _: CSV.replace(b",", b"\t"), True),
         ("my answers.v2.parquet", parquet, True),
-        ("answers.sav", spss, True),
         ("dictionary.csv", redcap, False),
         *slowly(
+            ("answers.sav", spss, True),
             ("answers.dta", stata, True),
             ("answers.xlsx", excel, True),
             ("form.xlsx", xlsform, False),

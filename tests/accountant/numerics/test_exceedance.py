@@ -219,6 +219,7 @@ def test_simulation_rejects_leaving_out_the_own_report():
     assert abs(positive_chance(law, law, 999) - share) > 2 * SIGMAS * error
 
 
+@pytest.mark.slow
 def test_more_epsilon_is_less_eta():
     values = [eta(0.3, (8, 0, 0), 5000, epsilon) for epsilon in (0.1, 0.5, 1.0, 2.0, 3.0)]
     assert values == sorted(values, reverse=True)
