@@ -164,7 +164,7 @@ def all_but(*names):
 
 
 @pytest.mark.parametrize(
-    "name", [*AT_ONCE, "a.sav", *slowly(*(name for name in BINARY if name != "a.sav"))]
+    "name", [*AT_ONCE, "a.feather", *slowly(*(name for name in BINARY if name != "a.feather"))]
 )
 def test_bytes_give_the_answers(name, tmp_path):
     FILES[name](tmp_path / name)

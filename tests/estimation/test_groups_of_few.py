@@ -198,6 +198,7 @@ def random_tables(trials, seed):
         yield values, covariance, people
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [40, pytest.param(2000, marks=pytest.mark.slow)])
 def test_test_and_intervals_never_contradict_each_other(trials):
     for each in random_tables(trials, 7):
