@@ -152,7 +152,7 @@ def test_ids_that_are_given():
     assert "smokes: got 'x' in 1 row, first in row 201" in lines
     assert "no column 'person'" in "\n".join(found(incrowd.check(ASKED, people(), id="person")))
     empty = incrowd.check(ASKED, people(id={7: ""}), id="id")
-    assert "row 8, id: no id; should identify the person" in found(empty, True)
+    assert "row 8, id: no id; each row needs the id of a person" in found(empty, True)
 
 
 def test_permanent_responses_need_ids():
