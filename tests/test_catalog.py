@@ -126,7 +126,7 @@ def test_texts_of_a_code_name_the_same_arguments_in_every_language():
 def test_the_system_speaks_the_language_of_the_message():
     error = FileNotFoundError(errno.ENOENT, "No such file or directory", "data.csv")
     assert in_words(unreadable(error)) == "it cannot be read: No such file or directory"
-    assert "keine solche Datei" in in_words(unreadable(error), "de")
+    assert "Datei oder Verzeichnis nicht gefunden" in in_words(unreadable(error), "de")
     assert in_words(unreadable(OSError())) == "it cannot be read: it is not complete"
     for code, text in texts("system", "en").items():
         assert text == os.strerror(getattr(errno, code))
@@ -160,6 +160,7 @@ def test_numbers_have_the_marks_and_the_forms_of_the_language():
     assert write("{n:Zeile|Zeilen}", (), {"n": 1200}) == "1.200 Zeilen"
     assert write("{n:Zeile|Zeilen}", (), {"n": 1}) == "1 Zeile"
     assert write("{x:.2f}, {n:,}", (), {"x": 0.5, "n": 1200}) == "0,50, 1.200"
+    assert write("{x:.1%}", (), {"x": 0.125}) == "12,5 %"
 
 
 def test_a_value_is_shown_as_somebody_wrote_it():

@@ -39,7 +39,7 @@ ENGLISH = re.compile(
     r"must|cannot|does|has|have|from|missing)\b"
 )
 SEVERAL_GERMAN = re.compile(
-    r"(?<![\w.,:/-])1 (?:Personen|Menschen|Leute|Schichten|Kopien|Zeilen|Berichte|Datensätze|"
+    r"(?<![\w.,:/-])1 (?:Personen|Menschen|Leute|Schichten|Kopien|Zeilen|Meldungen|Datensätze|"
     r"Fragen|Tabellen|Spalten|Einladungen|Nachrichten|Bits|Zellen|Optionen|Codes|Antworten|Runden|Teile|"
     r"Sekunden)\b"
 )

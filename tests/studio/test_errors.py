@@ -60,7 +60,7 @@ REQUESTS = {
     "a refused file": (
         lambda browser, _: import_of(browser, "a.toml", "name = 'ä'".encode("latin-1")),
         "a.toml: is not UTF-8; save it as UTF-8",
-        "a.toml: ist nicht in UTF-8 gespeichert; speichern Sie die Datei als UTF-8",
+        "a.toml: ist nicht in UTF-8; speichern Sie die Datei als UTF-8",
     ),
     "a file of no format": (
         lambda browser, _: import_of(browser, "a.png", b"\x89PNG\r\n\x1a\n" + bytes(99)),
@@ -71,7 +71,7 @@ REQUESTS = {
     "a wrong margin": (
         margin_of,
         "margin: got 'wide'; should be a number of points, such as 2",
-        "margin: 'wide' ist keine Zahl von Prozentpunkten; geben Sie zum Beispiel 2 ein",
+        "margin: angegeben ist 'wide'; nötig ist eine Zahl von Prozentpunkten, etwa 2",
     ),
 }
 
@@ -89,7 +89,7 @@ def test_errors_are_in_the_language_of_the_studio(browser, studio, name):
 
 def test_a_full_disk_is_said_in_german():
     (text,) = lines(OSError(errno.ENOSPC, "No space left on device", "survey.toml"), "de")
-    assert text.startswith("survey.toml: auf dem Datenträger ist kein Platz mehr; ")
+    assert text.startswith("survey.toml: auf dem Gerät ist kein Speicherplatz mehr verfügbar; ")
 
 
 def test_a_problem_names_files_as_the_person_knows_them(tmp_path):

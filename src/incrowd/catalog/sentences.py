@@ -149,9 +149,12 @@ class _Writer(string.Formatter):
         return str(value)
 
 
+_MARKS = str.maketrans({",": ".", ".": ",", "%": " %"})
+
+
 def localized(number: str, language: str) -> str:
-    """Return a number in English digits with the decimal mark and the separators of a language."""
-    return number.translate(str.maketrans(",.", ".,")) if language == "de" else number
+    """Return an English number with the marks of a language: "1,234.5%" becomes "1.234,5 %"."""
+    return number.translate(_MARKS) if language == "de" else number
 
 
 # What a value is called that cannot be shown as it is.
