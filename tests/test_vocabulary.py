@@ -72,6 +72,43 @@ def test_every_word_has_one_row():
     assert [word for word, times in Counter(words).items() if times > 1] == []
 
 
+def german_texts():
+    """Every German text of the package, by its file and its key."""
+    for file in sorted((SOURCE / "catalog" / "de").glob("*.toml")):
+        yield from ((file.name, *pair) for pair in tomllib.loads(file.read_text("utf-8")).items())
+    pages = (SOURCE / "collection" / "page" / "strings" / "de.json",)
+    for file in (*sorted((SOURCE / "studio" / "german").glob("*.json")), *pages):
+        yield from ((file.name, *pair) for pair in json.loads(file.read_text("utf-8")).items())
+
+
+def german_words():
+    """The rows of the table of German words: those that are used, and those that are not."""
+    section = PAGE.read_text("utf-8").partition("## German")[2].partition("\n## ")[0]
+    for line in section.splitlines():
+        if line.startswith("| ") and not line.startswith("| word"):
+            _, used, unused = (cell.strip() for cell in line.strip("|").split("|"))
+            yield used.split(", "), unused.split(", ") if unused else []
+
+
+def texts_with(words, texts):
+    """The texts that have one of some words, with any ending of a noun."""
+    found = re.compile(rf"\b({'|'.join(words)})(e?[ns]?)\b")
+    return [text for text in texts if found.search(text[-1])]
+
+
+def test_german_texts_use_the_words_of_the_vocabulary():
+    texts, rows = [*german_texts()], [*german_words()]
+    assert len(rows) > 20 and len(texts) > 1000
+    assert [word for used, _ in rows for word in used if not texts_with([word], texts)] == []
+    assert texts_with([word for _, unused in rows for word in unused], texts) == []
+
+
+@pytest.mark.parametrize("text", ["der Bericht", "zwei Berichte", "des Bundles", "der Seed"])
+def test_a_german_word_that_is_not_used_is_seen(text):
+    unused = [word for _, words in german_words() for word in words]
+    assert texts_with(unused, [(text,)]) and not texts_with(unused, [("die Meldung im Bündel",)])
+
+
 def test_no_module_binds_a_banned_name():
     assert counted(banned()) == {}
 
