@@ -365,7 +365,7 @@ class TestTheSteps:
                     "address-collector": "http://localhost:9001",
                     "address-shuffler": "http://localhost:9002",
                 },
-                "Everything at one organization",
+                "Everything in one organization",
             ),
             ({"invitations": "1019"}, "should be at least 1,020"),
             ({"closes": "2027-02-01T08:00"}, "should be after"),
