@@ -17,19 +17,19 @@ from tests.messages.shared import asked, made, people, reports, survey
 WRONG = {
     "a table that is no list": (
         lambda: incrowd.estimate(made(), reports(), tables=["a"]),
-        "tables: got a list of 'a'; should be lists, as [['a']]",
+        "tables: got a list of 'a'; should be lists, such as [['a']]",
     ),
     "tables that are a text": (
         lambda: incrowd.truth(made(), people(3), tables="a"),
-        "tables: got 'a'; should be lists, as [['a']]",
+        "tables: got 'a'; should be lists, such as [['a']]",
     ),
     "predictors that are a text": (
         lambda: incrowd.regress(made(), reports(), outcome="a", on="stress"),
-        "on: got 'stress'; should be a list, as ['stress']",
+        "on: got 'stress'; should be a list, such as ['stress']",
     ),
     "questions that are a text": (
         lambda: incrowd.people_needed(asked(), "abc", standard_error=0.1),
-        "ids: got 'abc'; should be a list, as ['abc']",
+        "ids: got 'abc'; should be a list, such as ['abc']",
     ),
     "margins that are a file": (
         lambda: incrowd.estimate(made(), reports(), margins="m.toml"),
