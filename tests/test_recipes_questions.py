@@ -170,9 +170,9 @@ def test_from_the_file_to_the_page(folder):
     ("keys", "says"),
     [
         ("stars = 1", "question[1].stars of service: got 1; should be at least 2"),
-        ("stars = 11", "question[1].stars of service: got 11; should be 10 at most"),
+        ("stars = 11", "question[1].stars of service: got 11; should be at most 10"),
         ("star = 3", "question[1].star of service: got 3; this key is unknown here; did you mean"),
-        ("open = true", "question[1].open of service: got True; stars are not strata"),
+        ("open = true", "question[1].open of service: got True; only named answers can be sent"),
     ],
 )
 def test_its_mistakes_are_told_where_they_are(keys, says, tmp_path):

@@ -34,7 +34,7 @@ def test_a_wrong_answer_is_named_by_its_row_in_the_file(
     write = pa.csv.write_csv if bad.suffix == ".csv" else pa.parquet.write_table
     write(pa.table(columns), bad)
     for kind, name in (("bits", "r.parquet"), ("messages", "folder")):
-        with pytest.raises(AnswersError, match=rf"row {row + 1}, b: got 'w'; use one of x, y, z"):
+        with pytest.raises(AnswersError, match=rf"row {row + 1:,}, b: got 'w'; use one of x, y, z"):
             randomize_files(plans[kind], bad, tmp_path / name)
     assert list(tmp_path.iterdir()) == [bad]
 
