@@ -162,7 +162,7 @@ AT_REST = {
     overwritten: "database: fails with SQLITE_NOTADB; it is damaged",
     of_another_bundle: "database: belongs to another bundle",
     of_another_key: "database: was created with another key",
-    of_another_service: "database: is of ",
+    of_another_service: "database: belongs to another service",
     of_a_later_version: "database: has version 2; .* version 1",
     with_another_key: "database: was created with another key",
 }

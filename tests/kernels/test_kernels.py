@@ -182,5 +182,5 @@ def test_counts_and_read_only_matrices_are_taken():
 def test_matrices_that_do_not_fit_are_refused(machine_code):
     tensor = np.ones((2, 3))
     for matrices in ([np.eye(3)], [np.eye(2), np.eye(2)], [np.eye(2), np.eye(3), np.eye(1)]):
-        with pytest.raises(UsageError, match=r"matrices: shape .* should fit axis"):
+        with pytest.raises(UsageError, match=r"matrices: has shape .* should fit axis"):
             transform(matrices, tensor, machine_code)
