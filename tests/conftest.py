@@ -42,7 +42,8 @@ def once(make):
 
     @wraps(make)
     def plan(*given, **named):
-        progress = named.get("progress") or (lambda step: None)
+        progress = named.get("progress")
+        progress = (lambda step: None) if progress is None else progress
         simple = named.keys() <= {"earlier", "progress"} and named.get("earlier", ()) == ()
         if not simple or [*map(type, given)] != [Survey] or not callable(progress):
             return make(*given, **named)
