@@ -30,6 +30,8 @@ from incrowd.collection.mixer import app, keeper, setup
 from incrowd.collection.mixer.second.keeper import load_keys, releases_in
 from incrowd.collection.mixer.second.opening import EnvelopeOpener
 from incrowd.collection.mixer.second.releasing import make_releases
+from incrowd.collection.mixer.store.keys import load_secret
+from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.parties import PARTIES
 from incrowd.collection.protocol.blind import verify
 from incrowd.collection.protocol.bundle import NONCE_BYTES, OUTER_LABEL, Bundle
@@ -188,8 +190,9 @@ def uploads(folder, server):
         FIRST: [first(folder=folders["mixers"] / "first-mixer")],
     }
     if server:
-        place = folders["mixers"] / "first-mixer"
-        settings[TWO] = [first(folder=place, database=server.database())] * 2
+        shared = first(folder=folders["mixers"] / "first-mixer", database=server.database())
+        Store.create(shared.url, load_secret(shared.secret_file), made[FIRST].bundle)
+        settings[TWO] = [shared] * 2
     bundle = made[FIRST].bundle
     to_first = partial(_to_first, bundle, _keys(folders["mixers"], bundle))
     bodies = {SHUFFLER: partial(_to_shuffler, made[SHUFFLER])}
