@@ -155,7 +155,7 @@ def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             if allowed_kinds and not any(_accepts(kind, value) for kind in allowed_kinds):
                 works = _works(allowed_kinds, value)
                 raise ArgumentError.of(
-                    argument, "shared.no-argument", value=shown(value), wanted=works
+                    argument, "shared.no-argument", value=presentable(value), wanted=works
                 )
         return function(*given, **named)
 
@@ -350,7 +350,7 @@ def _works(kinds: list[str], value: object) -> Sentence:
     return sentence(code or "shared.see-help")
 
 
-def shown(value: object) -> object:
+def presentable(value: object) -> object:
     """Return a value as messages show it: objects only by their type."""
     readable = isinstance(value, str | PathLike | list | tuple | int | float)
     name = type(value).__name__

@@ -17,6 +17,7 @@ from incrowd.catalog.sentences import (
     as_keyword,
     in_words,
     localized,
+    replaced,
     sentence,
     system_words,
     text_of,
@@ -223,11 +224,11 @@ def naming(*paths: Path) -> Iterator[None]:
 
 def _named(problem: Problem, paths: tuple[Path, ...]) -> Problem:
     names = tuple(map(str, paths))
-    arguments = {
-        name: names if names and isinstance(value, FileDigest) else value
-        for name, value in problem.arguments.items()
-    }
-    return Problem(problem.path, Sentence(problem.code, arguments))
+
+    def change(value: Any) -> Any:
+        return names if names and isinstance(value, FileDigest) else value
+
+    return Problem(problem.path, replaced(problem.message, change))
 
 
 def check_path(path: object, what: str) -> None:

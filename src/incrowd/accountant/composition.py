@@ -274,7 +274,7 @@ class PrivacyCurve(Plotted):
             If no finite epsilon reaches it, or unless 0 < delta < 1.
         """
         if not 0 < delta < 1:
-            raise PrivacyError.of("delta", "accountant.between-0-and-1", value=delta)
+            raise PrivacyError.of("delta", "shared.between-0-and-1", value=delta)
         highest = max(self.forward.losses[-1], self.backward.losses[-1])
         if self.delta(highest) > delta:
             least = self.delta(highest)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from incrowd.accountant.channels.answers import takes_answers
 from incrowd.accountant.channels.base import ROUNDING, Channel
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, is_flip
-from incrowd.arguments import checked_class, shown, works
+from incrowd.arguments import checked_class, presentable, works
 from incrowd.errors import ArgumentError, PrivacyError
 
 
@@ -259,7 +259,7 @@ class Schema(NamedTuple):
         for part in parts:
             if not isinstance(part, Part):
                 raise ArgumentError.of(
-                    "parts", "shared.no-argument", value=shown(part), wanted=works("Part")
+                    "parts", "shared.no-argument", value=presentable(part), wanted=works("Part")
                 )
         counted = Counter(parts)
         bits = sum(count for part, count in counted.items() if part.domain == FREE_BIT)
@@ -463,7 +463,7 @@ def as_contribution(sent: Sendable) -> Contribution:
     """
     if not isinstance(sent, Channel | Schema | Contribution):
         raise ArgumentError.of(
-            "sent", "shared.no-argument", value=shown(sent), wanted=works("Contribution")
+            "sent", "shared.no-argument", value=presentable(sent), wanted=works("Contribution")
         )
     if isinstance(sent, Channel):
         domain = Domain(sent.options, 1, 1) if takes_answers(sent) else FREE_BIT
@@ -491,4 +491,4 @@ def check_promise(crowd: int, epsilon: float, delta: float) -> None:
     check_crowd(crowd)
     check_epsilon(epsilon)
     if not 0 < delta < 1:
-        raise PrivacyError.of("delta", "accountant.between-0-and-1", value=delta)
+        raise PrivacyError.of("delta", "shared.between-0-and-1", value=delta)

@@ -24,6 +24,7 @@ from importlib.resources import files
 from typing import Any
 
 ENGLISH = "en"
+LANGUAGES = ("en", "de")  # of the catalogs
 WIDTH = 120  # of a value that somebody wrote
 
 
@@ -52,6 +53,16 @@ def joined(code: str, parts: Iterable[str | Sentence]) -> str | Sentence:
     for part in others:
         together = sentence(code, first=together, second=part)
     return together
+
+
+def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a sentence with other arguments, also within lists and sentences."""
+    if isinstance(value, Sentence):
+        arguments = {name: replaced(each, change) for name, each in value.arguments.items()}
+        return Sentence(value.code, arguments)
+    if isinstance(value, list | tuple):
+        return type(value)(replaced(each, change) for each in value)
+    return change(value)
 
 
 class Placeholder(str):

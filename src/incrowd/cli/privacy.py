@@ -245,7 +245,7 @@ def noise(
     if eta is not None and delta is not None:
         raise UsageError.of("--eta", "cli.eta-and-delta", value=eta)
     if eta is not None and not 0 < eta < 1:
-        raise UsageError.of("--eta", "cli.eta", value=eta)
+        raise UsageError.of("--eta", "shared.between-0-and-1", value=eta)
     target = setting.wanted("delta", delta) if eta is None else eta
     find = smallest_noise if eta is None else smallest_noise_for_eta
     with working("searching for the smallest noise"):

@@ -116,7 +116,7 @@ def _with_questions(draft: Draft) -> Draft:
         advice = sentence("drafts.another-file")
         if columns := draft.left_out[:3]:
             reasons = [sentence("drafts.column", id=each.id, why=each.why) for each in columns]
-            why = joined("drafts.one-and-another", reasons)
+            why = joined("shared.first-then", reasons)
             advice = sentence("drafts.another-file-because", why=why)
         raise AnswersError.of("answers", "drafts.no-question", advice=advice)
     return draft

@@ -142,7 +142,7 @@ def check_once(field: str, names: list[str], columns: Sequence[str]) -> list[str
 
 def _not_once(field: str, wrong: Sequence[str], columns: Sequence[str]) -> Iterator[Problem]:
     """Yield a problem for the first few wrong names; the last one lists the columns."""
-    listed = sentence("encoding.columns", columns=[*columns] or sentence("encoding.none"))
+    listed = sentence("encoding.columns", columns=[*columns] or sentence("shared.none"))
     for name in wrong[:SHOWN]:
         end = listed if name == wrong[-1] else ""
         if times := list(columns).count(name):

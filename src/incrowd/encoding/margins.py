@@ -79,7 +79,7 @@ def _of_csv(text: str, path: Path) -> dict[str, Any]:
     read = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator)
     names = [name for name in ("people", "share") if name in (read.fieldnames or ())]
     if len(names) != 1 or not {"question", "answer"} <= set(read.fieldnames or ()):
-        columns = [*(read.fieldnames or ())] or sentence("encoding.none")
+        columns = [*(read.fieldnames or ())] or sentence("shared.none")
         reason = sentence("encoding.its-columns", columns=columns)
         raise UsageError.of("margins", "encoding.no-margins", value=str(path), reason=reason)
     margins: dict[str, Any] = {}
@@ -102,5 +102,5 @@ def _number(text: str | None, line: int) -> float:
         return float(text or "")
     except ValueError:
         raise UsageError.of(
-            ("margins", Place("line", line)), "encoding.not-a-number", value=text
+            ("margins", Place("line", line)), "shared.not-a-number", value=text
         ) from None

@@ -238,7 +238,7 @@ def check_tables(plan: Outline, tables: Sequence[Sequence[str]] | None) -> tuple
             raise TableError.of("table", "estimation.questions-once", value=",".join(ids))
         alone = [id for id in ids if survey.question(id).one_way_only]
         if alone and len(ids) > 1:
-            raise TableError.of("table", "estimation.separate-table", value=alone[0])
+            raise TableError.of("table", "survey.text-in-table", value=alone[0])
         closed = survey.closed(ids)
         cells = math.prod(1 + survey.question(id).bits for id in closed)
         if len(ids) > 1 and cells > MOST_COUNTS:

@@ -307,7 +307,7 @@ class Estimates(_SomePeople, views.Result):
             "table",
             "estimation.not-estimated",
             value=questions,
-            tables=names or sentence("estimation.none"),
+            tables=names or sentence("shared.none"),
         )
 
     def __getitem__(self, questions: str | tuple[str, ...]) -> TableEstimate:

@@ -130,7 +130,7 @@ def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan], crowd: int) -> 
         spent = _spent(privacy.analysis, before, crowd, privacy.delta)
     else:
         spent = sentence("planner.spent-by-one", epsilon=before.local_epsilon)
-    people = joined("planner.rounds", [_people(each, survey) for each in earlier])
+    people = joined("shared.first-then", [_people(each, survey) for each in earlier])
     raise PrivacyError.of(
         "privacy", "planner.spent", request=_request(survey), spent=spent, people=people
     )

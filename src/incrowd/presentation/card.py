@@ -301,7 +301,7 @@ def certified_card(
     """
     verification = verify(plan)
     if not verification.plan_holds:
-        raise PlanError.of("plan", "presentation.little-noise", value=FileDigest(plan.digest))
+        raise PlanError.of("plan", "shared.too-little-noise", value=FileDigest(plan.digest))
     figures = verification.certificate.delta.upper, verification.certificate.worst
     certified = Certified(date.today(), version("incrowd"), *figures, proof)
     return card(plan, certified, name, promise, sealed)

@@ -111,7 +111,7 @@ def gaps(
     Raises PrivacyError unless 0 < numerator < 2^32, UsageError unless 1 <= limit <= 2^62.
     """
     if not 0 < numerator < DENOMINATOR:
-        raise PrivacyError.of("noise", "sampling.noise", value=numerator / DENOMINATOR)
+        raise PrivacyError.of("noise", "shared.from-0-to-1", value=numerator / DENOMINATOR)
     if not 1 <= limit <= LARGEST_LIMIT:
         raise UsageError.of("limit", "sampling.limit", value=limit)
     digits, size = (limit - 1).bit_length(), -(-count // 64)

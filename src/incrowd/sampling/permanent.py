@@ -93,7 +93,7 @@ class DeviceKey:
         except OSError as error:
             raise UsageError.of(
                 "device_key",
-                "sampling.key-not-written",
+                "shared.not-written",
                 value=str(path),
                 reason=system_words(error),
             ) from None

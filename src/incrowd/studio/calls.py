@@ -287,7 +287,7 @@ def _value(option: MethodOption, values: tuple[str, ...]) -> Any:
     try:
         return float(values[0])
     except ValueError:
-        raise UsageError.of(option.name, "studio.not-a-number", value=values[0]) from None
+        raise UsageError.of(option.name, "shared.not-a-number", value=values[0]) from None
 
 
 # The methods with a form of their own in the studio, by view.

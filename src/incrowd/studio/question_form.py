@@ -150,7 +150,7 @@ def _type_name(form: FormData) -> str:
     name = text_of(form, "type")
     if name not in TYPES:
         if not name:
-            raise UsageError.of("type", "studio.no-type", types=[*TYPES])
+            raise UsageError.of("type", "survey.no-type", types=[*TYPES])
         raise UsageError.of("type", "shared.use-one-of", value=name, choices=[*TYPES])
     return name
 

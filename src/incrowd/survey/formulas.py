@@ -282,7 +282,7 @@ def _outcome_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
         yield Problem("outcome", "survey.open-outcome", value=formula.outcome)
     if model.family not in FAMILIES:
         names = list(FAMILIES)
-        yield Problem("family", "survey.unknown-family", value=model.family, names=names)
+        yield Problem("family", "shared.use-one-of", value=model.family, choices=names)
         return
     yield from _amount_problems(model)
     yield from (_linear_problems if model.family == "linear" else _logistic_problems)(

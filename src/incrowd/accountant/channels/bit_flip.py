@@ -20,7 +20,7 @@ from incrowd.accountant.channels.base import (
     Range,
     rounded_down,
 )
-from incrowd.arguments import checked_class, shown
+from incrowd.arguments import checked_class, presentable
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import PrivacyError
 
@@ -75,7 +75,7 @@ class BitFlip(Channel):
         hint: Sentence | str = ""
         if isinstance(self.numerator, float) and 0 < self.numerator < 0.5:
             hint = sentence("accountant.takes-probability", call=f"({self.numerator!r})")
-        value = shown(self.numerator)
+        value = presentable(self.numerator)
         raise PrivacyError.of("numerator", "accountant.no-numerator", value=value, hint=hint)
 
     def __str__(self) -> str:
@@ -238,7 +238,7 @@ AnyChannel = TypeVar("AnyChannel", bound=Channel)
 def check_numerator(field: str, numerator: int, low: int = 0, high: int = DENOMINATOR) -> None:
     """Raise PrivacyError unless `numerator` is an integer with low <= numerator <= high."""
     if type(numerator) is not int or not low <= numerator <= high:
-        value = shown(numerator)
+        value = presentable(numerator)
         raise PrivacyError.of(
             field, "accountant.numerator-between", value=value, low=low, high=high
         )
@@ -248,7 +248,7 @@ def scaled(field: str, probability: float) -> float:
     """Return `probability` times 2^32, without rounding. Raises PrivacyError unless it is in [0,
     1]."""
     if not 0 <= probability <= 1:
-        raise PrivacyError.of(field, "accountant.from-0-to-1", value=probability)
+        raise PrivacyError.of(field, "shared.from-0-to-1", value=probability)
     return probability * DENOMINATOR
 
 

@@ -27,7 +27,7 @@ from incrowd.accountant.channels.bit_flip import (
     first_within,
     scaled,
 )
-from incrowd.arguments import checked_class, shown
+from incrowd.arguments import checked_class, presentable
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import PrivacyError
 
@@ -243,7 +243,7 @@ class KAry(AnswerChannel):
 def _check_options(options: object) -> None:
     """Raise PrivacyError unless there are at least two options."""
     if type(options) is not int or options < 2:
-        raise PrivacyError.of("options", "accountant.few-options", value=shown(options))
+        raise PrivacyError.of("options", "accountant.few-options", value=presentable(options))
 
 
 def _least(options: int) -> int:

@@ -201,7 +201,7 @@ class Rappor(Staged):
             Unless 0 < f < 1.
         """
         if not 0 < f < 1:
-            raise PrivacyError.of("f", "accountant.between-0-and-1", value=f)
+            raise PrivacyError.of("f", "shared.between-0-and-1", value=f)
         return cls(BitFlip.at_least(f / 2))
 
     @classmethod

@@ -289,5 +289,5 @@ def stratum_number(bundle: Bundle, name: str | None) -> int:
     if name is None:
         raise UsageError.of("stratum", "collection.stratum-missing", names=names)
     if name not in names:
-        raise UsageError.of("stratum", "collection.unknown-stratum", value=name, names=names)
+        raise UsageError.of("stratum", "shared.use-one-of", value=name, choices=names)
     return names.index(name)

@@ -143,9 +143,7 @@ class Bundle(FileModel, ABC):
         """Yield what makes the plan unfit for any bundle."""
         plan, by = self.plan, self.plan.guarantee.analysis
         if not is_promised(by):
-            yield Problem(
-                ("plan", "guarantee", "analysis"), "collection.analysis-not-promised", value=by
-            )
+            yield Problem(("plan", "guarantee", "analysis"), "plans.no-promise", value=by)
         if (rows := plan.survey.rows_per_person) != 1:
             yield Problem(
                 ("plan", "survey", "rows_per_person"), "collection.several-rows", rows=rows

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from incrowd import errors
-from incrowd.catalog.sentences import FileDigest, Keyword, Sentence, is_code
+from incrowd.catalog.sentences import LANGUAGES, FileDigest, Keyword, Sentence, is_code
 from incrowd.errors import IncrowdError, Of, Place, Problem
 
 _ERRORS = {
@@ -38,7 +38,8 @@ def _problem(path: Any, message: Any) -> Problem:
     if not isinstance(sentence, Sentence):
         raise KeyError(type(sentence))
     problem = Problem(_unpacked(path), sentence)
-    problem.text()  # its arguments are those of its text
+    for language in LANGUAGES:
+        problem.text(language)  # its arguments are those of its text
     return problem
 
 

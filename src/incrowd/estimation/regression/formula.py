@@ -80,7 +80,7 @@ def formula_of(
     raise UsageError.of(
         "outcome" if outcome is None else "on",
         "estimation.no-formula",
-        regressions=[f"'{each}'" for each in survey.regressions] or sentence("estimation.none"),
+        regressions=[f"'{each}'" for each in survey.regressions] or sentence("shared.none"),
     )
 
 

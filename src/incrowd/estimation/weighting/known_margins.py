@@ -91,7 +91,7 @@ def _problems(survey: Survey, name: str, shares: Any) -> Iterator[Problem]:
         )
         return
     if len(set(ids)) < len(ids):
-        yield Problem("margins", "estimation.question-twice", value=name)
+        yield Problem("margins", "survey.question-twice", value=name)
         return
     questions = [survey.question(id) for id in ids]
     if unfit := [question for question in questions if question.hashed or not question.exclusive]:
@@ -116,7 +116,7 @@ def _wrong_answers(
                 answers=[*possible[:MOST_SHOWN], *(["…"] * (len(possible) > MOST_SHOWN))],
             )
         elif isinstance(value, bool) or not isinstance(value, int | float):
-            yield Problem(("margins", name, answer), "estimation.not-a-number", value=value)
+            yield Problem(("margins", name, answer), "shared.not-a-number", value=value)
         elif not 0 < value < math.inf:
             yield Problem(("margins", name, answer), "estimation.share-of-zero", value=value)
 
