@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.arguments import checked
 
 if TYPE_CHECKING:
+    from incrowd.accountant.additive import AdditiveNoise
     from incrowd.accountant.analyses import ANALYSES
     from incrowd.accountant.certificates import (
         Assessment,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 # Loaded on first use (PEP 562): most of these modules need scipy, and reading a plan does not.
 _HOMES = {
     "ANALYSES": "analyses",
+    "AdditiveNoise": "additive",
     "Alternatives": "schema",
     "AnswerChannel": "channels.answers",
     "Assessment": "certificates",
@@ -71,6 +73,7 @@ _HOMES = {
 
 __all__ = [
     "ANALYSES",
+    "AdditiveNoise",
     "Alternatives",
     "AnswerChannel",
     "Assessment",

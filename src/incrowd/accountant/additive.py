@@ -1,0 +1,119 @@
+"""Noise that a service adds to a count: laws of whole numbers, exact to the last bit.
+
+The count of a cell goes up by Z, and Z - m is symmetric about 0. If one person's answer changes,
+the counts of some cells shift by one; the privacy loss of such a shift does not depend on the
+counts, so that no crowd is needed. Proof: docs/mathematics.md#noise-from-the-services.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from incrowd.arguments import checked_class
+from incrowd.errors import PrivacyError
+
+BITS = 64  # of the denominator of a law from which noise is drawn
+
+
+@checked_class
+@dataclass(frozen=True)
+class AdditiveNoise:
+    """A symmetric law of whole numbers -m to m, with probabilities over a power of 2.
+
+    `AdditiveNoise.laplace`, `gaussian` and `polya` create it. A service draws Z - m from it by
+    comparing integers, so that what is certified is what is drawn.
+
+    Attributes
+    ----------
+    numerators : tuple of int
+        Of 0, 1, ..., m, over 2^bits; those of negative numbers are the same.
+    bits : int
+        The denominator is 2^bits. The sum of two independent draws needs twice as many bits.
+
+    Raises
+    ------
+    PrivacyError
+        If a numerator is not positive, or all of them do not add up to 2^bits.
+
+    Examples
+    --------
+    >>> from incrowd.accountant import AdditiveNoise
+    >>> noise = AdditiveNoise.laplace(2.0, most=12)
+    >>> noise.reach, round(noise.deviation, 3)
+    (6, 0.602)
+    """
+
+    numerators: tuple[int, ...]
+    bits: int = BITS
+
+    def __post_init__(self) -> None:
+        """Raise PrivacyError unless the numerators are those of a symmetric law."""
+        total = 2 * sum(self.numerators) - sum(self.numerators[:1])
+        if total != 1 << self.bits or min(self.numerators) < 1:
+            raise PrivacyError.of("numerators", "accountant.no-law", bits=self.bits)
+
+    @classmethod
+    def of(cls, weights: Sequence[float]) -> Self:
+        """Return the law with probabilities in proportion to the weights of 0, 1, ..., m.
+
+        Rounding takes from all numbers but 0, which gets the rest.
+        """
+        total = 2 * math.fsum(weights) - weights[0]
+        others = tuple(int(weight / total * (1 << BITS)) for weight in weights[1:])
+        return cls(((1 << BITS) - 2 * sum(others), *others))
+
+    @classmethod
+    def laplace(cls, loss: float, *, most: int) -> Self:
+        """Return a truncated discrete Laplace law: weights exp(-loss |z|), |z| <= most / 2."""
+        return cls.of([math.exp(-loss * z) for z in range(most // 2 + 1)])
+
+    @classmethod
+    def gaussian(cls, deviation: float, *, most: int) -> Self:
+        """Return a truncated discrete Gaussian law: weights exp(-z^2 / (2 deviation^2))."""
+        return cls.of([math.exp(-((z / deviation) ** 2) / 2) for z in range(most // 2 + 1)])
+
+    @property
+    def reach(self) -> int:
+        """The largest number m that can be added."""
+        return len(self.numerators) - 1
+
+    @property
+    def most(self) -> int:
+        """The most invented messages of one cell, 2 m; on average there are m."""
+        return 2 * self.reach
+
+    @cached_property
+    def whole(self) -> tuple[int, ...]:
+        """The numerators of -m, ..., m."""
+        return (*self.numerators[:0:-1], *self.numerators)
+
+    @cached_property
+    def chances(self) -> np.ndarray:
+        """The probabilities of -m, ..., m, each with a relative error of at most 2^-52."""
+        return np.array([math.ldexp(each, -self.bits) for each in self.whole])
+
+    @property
+    def variance(self) -> float:
+        """The variance, in people squared."""
+        squares = 2 * sum(n * z * z for z, n in enumerate(self.numerators))
+        return math.ldexp(squares, -self.bits)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation, in people."""
+        return math.sqrt(self.variance)
+
+    def plus(self, other: AdditiveNoise) -> AdditiveNoise:
+        """Return the law of the sum of two independent numbers, exactly."""
+        reach = self.reach + other.reach
+        sums = [0] * (2 * reach + 1)
+        for i, one in enumerate(self.whole):
+            for j, two in enumerate(other.whole):
+                sums[i + j] += one * two
+        return AdditiveNoise(tuple(sums[reach:]), self.bits + other.bits)
