@@ -33,6 +33,14 @@ def test_the_sum_of_two_laws_is_exact():
     assert [Fraction(n, 1 << both.bits) for n in both.whole] == list(expected.values())
 
 
+def test_two_halves_are_a_laplace_law():
+    half = AdditiveNoise.polya(0.7, most=100)
+    laplace = AdditiveNoise.laplace(0.7, most=100)
+    middle = half.plus(half).chances[50:-50]  # as far as the Laplace law goes
+    assert np.allclose(middle[30:-30], laplace.chances[30:-30], rtol=1e-6)
+    assert 2 * half.variance == pytest.approx(laplace.variance, rel=1e-9)
+
+
 @pytest.mark.parametrize("numerators", [(), (1, 2), (0, 1 << 63), (1 << 64, 0)])
 def test_numbers_that_are_no_law_are_refused(numerators):
     with pytest.raises(PrivacyError, match="add up to 2"):

@@ -1,9 +1,11 @@
 """What one person sends: reports of several schemas, counted together."""
 
 import math
+from functools import reduce
 
 import pytest
 
+from incrowd.accountant import AdditiveNoise, Alternatives
 from incrowd.accountant.analyses import ANALYSES
 from incrowd.accountant.certificates import assess, certify, privacy_curve, smallest_epsilon
 from incrowd.accountant.channels.warner import Warner
@@ -56,6 +58,22 @@ def test_one_report_is_not_composed():
     composed = privacy_curve("blanket", report, 3000).delta(0.5)
     assert sharp.lower <= composed <= 1.05 * sharp.upper
     assert sharp.upper / sharp.lower < 1.001
+
+
+def test_shifts_of_equal_noise_are_counted_together():
+    one, other = AdditiveNoise.laplace(1.0, most=20), AdditiveNoise.gaussian(2.0, most=20)
+    shifts = [Contribution((), shifts=((law, n),)) for law, n in ((one, 2), (other, 1), (one, 3))]
+    sent, again = (reduce(Contribution.also, each) for each in (shifts, shifts[::-1]))
+    assert dict(sent.shifts) == {one: 5, other: 1}
+    assert sent == again and hash(sent) == hash(again) and sent.shifted == 6
+    assert sent.copies == 0 and sent.single is None and sent.parts == () and sent.every == ()
+    assert sent.local_epsilon == math.inf and not sent.needs_crowd
+    both = sent.also(Contribution.of(free(0.2)))
+    assert both.copies == 1 and both.single is None and both.needs_crowd
+    assert both != Contribution.of(free(0.2)) and dict(both.parts) == {Part(FREE_BIT, flip(0.2)): 1}
+    assert Alternatives((sent, Contribution.of(free(0.2)))).local_epsilon == math.inf
+    with pytest.raises(PrivacyError, match="at least 1"):
+        Contribution((), shifts=((one, 0),))
 
 
 # Extremes

@@ -43,6 +43,14 @@ class Plain(AnswerChannel):
         return numerators
 
 
+NOISE = accountant.AdditiveNoise.laplace(1.0, most=20)
+SHIFTED = accountant.Contribution((), shifts=((NOISE, 2),))
+
+
+def added(shifts, variances, epsilon=1.0, delta=1e-6, **options):
+    return lambda _: accountant.added_noise(shifts, variances, epsilon, delta, **options)
+
+
 def sent(*domains, copies=1, channel=FLIP):
     return incrowd.Contribution.of(incrowd.Schema.uniform(domains, channel), copies)
 
@@ -175,5 +183,21 @@ CASES = {
     ).delta(float("nan")),
     "epsilon of a curve at delta 2": curve_of(2.0),
     "many classes of records": many_classes,
+    "shifts without a crowd for the reports": lambda _: accountant.certify(
+        "shuffle", sent(FREE).also(SHIFTED), None, 1.0
+    ),
+    "a shift of no cell": lambda _: accountant.Contribution((), shifts=((NOISE, 0),)),
+    "shifts where both services work together": lambda _: accountant.certify(
+        "local", SHIFTED, None, 1.0
+    ),
+    "numbers that are no law": lambda _: accountant.AdditiveNoise((1, 2)),
+    "noise for no shift": added([0], [1.0]),
+    "noise of no variance": added([1], [0.0]),
+    "noise for a delta of 1": added([1], [1.0], delta=1.0),
+    "variances for other shifts": added([1, 2], [1.0]),
+    "a service that learns less than readers": added([1], [1.0], service_epsilon=0.5),
+    "a delta too small for counts": added([2], [1.0], delta=1e-15),
+    "noise of counts beside too much else": added([1], [1.0], beside=sent(FREE), crowd=2),
+    "noise of counts that is too long": added([1], [1.0], epsilon=1e-4),
     "Warner's device of a tiny epsilon": lambda _: Warner.from_epsilon(1e-12),
 }

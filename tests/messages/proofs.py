@@ -1,11 +1,12 @@
 """Why there is no proof in interval arithmetic."""
 
-from incrowd.accountant import BitFlip, Contribution, Domain, KAry, Part, Schema
+from incrowd.accountant import AdditiveNoise, BitFlip, Contribution, Domain, KAry, Part, Schema
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.proved import described, prove
 
 FREE = Domain(1, 0, 1)
 FLIP = BitFlip.at_least(0.2)
+NOISE = AdditiveNoise.laplace(1.0, most=20)
 
 
 def proof(*parts, copies=1, redraws=0.0, named=False, seconds=60.0):
@@ -32,5 +33,6 @@ CASES = {
     "proof: many noises": proof(
         *(Part(FREE, BitFlip.at_least(0.2 + i / 100)) for i in range(20)), named=True
     ),
+    "proof: shifts": lambda _: described(Contribution((), shifts=((NOISE, 2),))),
     "proof: time": proof(Part(FREE, FLIP), copies=20, seconds=0.0),
 }

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from incrowd.arguments import checked
 
 if TYPE_CHECKING:
+    from incrowd.accountant.added import added_noise
     from incrowd.accountant.additive import AdditiveNoise
     from incrowd.accountant.analyses import ANALYSES
     from incrowd.accountant.certificates import (
@@ -64,6 +65,7 @@ _HOMES = {
     "Simmons": "channels.simmons",
     "TwoStage": "channels.rappor",
     "Warner": "channels.warner",
+    "added_noise": "added",
     "assess": "certificates",
     "certify": "certificates",
     "privacy_curve": "certificates",
@@ -91,6 +93,7 @@ __all__ = [
     "Simmons",
     "TwoStage",
     "Warner",
+    "added_noise",
     "assess",
     "certify",
     "privacy_curve",

@@ -19,6 +19,7 @@ from incrowd.arguments import checked_class
 from incrowd.errors import PrivacyError
 
 BITS = 64  # of the denominator of a law from which noise is drawn
+LOG_NEVER = 50.0  # -ln of a share of a weight that does not change its digits
 
 
 @checked_class
@@ -71,12 +72,21 @@ class AdditiveNoise:
     @classmethod
     def laplace(cls, loss: float, *, most: int) -> Self:
         """Return a truncated discrete Laplace law: weights exp(-loss |z|), |z| <= most / 2."""
-        return cls.of([math.exp(-loss * z) for z in range(most // 2 + 1)])
+        return cls.of(laplace_weights(loss, most // 2))
 
     @classmethod
     def gaussian(cls, deviation: float, *, most: int) -> Self:
         """Return a truncated discrete Gaussian law: weights exp(-z^2 / (2 deviation^2))."""
-        return cls.of([math.exp(-((z / deviation) ** 2) / 2) for z in range(most // 2 + 1)])
+        return cls.of(gaussian_weights(deviation, most // 2))
+
+    @classmethod
+    def polya(cls, loss: float, *, most: int) -> Self:
+        """Return half of a discrete Laplace law, truncated.
+
+        It is the law of the difference of two negative binomial variables of shape 1/2. The sum of
+        two such numbers has weights exp(-loss |z|), but for the truncation.
+        """
+        return cls.of(polya_weights(loss, most // 2))
 
     @property
     def reach(self) -> int:
@@ -110,10 +120,36 @@ class AdditiveNoise:
         return math.sqrt(self.variance)
 
     def plus(self, other: AdditiveNoise) -> AdditiveNoise:
-        """Return the law of the sum of two independent numbers, exactly."""
-        reach = self.reach + other.reach
-        sums = [0] * (2 * reach + 1)
-        for i, one in enumerate(self.whole):
-            for j, two in enumerate(other.whole):
-                sums[i + j] += one * two
-        return AdditiveNoise(tuple(sums[reach:]), self.bits + other.bits)
+        """Return the law of the sum of two independent numbers, exactly.
+
+        Each law is one large integer whose digits are its numerators; their product has the sums.
+        """
+        reach, bits = self.reach + other.reach, self.bits + other.bits
+        width = bits // 8 + 1  # bytes of a digit: no sum exceeds 2^bits
+        one, two = (
+            int.from_bytes(b"".join(n.to_bytes(width, "little") for n in law.whole), "little")
+            for law in (self, other)
+        )
+        digits = (one * two).to_bytes(width * (2 * reach + 1), "little")
+        places = range(width * reach, len(digits), width)
+        sums = (int.from_bytes(digits[at : at + width], "little") for at in places)
+        return AdditiveNoise(tuple(sums), bits)
+
+
+def laplace_weights(loss: float, reach: int) -> list[float]:
+    """Return the weights of 0, ..., reach in a discrete Laplace law."""
+    return [math.exp(-loss * z) for z in range(reach + 1)]
+
+
+def gaussian_weights(deviation: float, reach: int) -> list[float]:
+    """Return the weights of 0, ..., reach in a discrete Gaussian law."""
+    return [math.exp(-((z / deviation) ** 2) / 2) for z in range(reach + 1)]
+
+
+def polya_weights(loss: float, reach: int) -> list[float]:
+    """Return the weights of 0, ..., reach in half of a discrete Laplace law."""
+    length = reach + math.ceil(LOG_NEVER / loss) + 1
+    places = np.arange(1, length)
+    each = np.cumprod([1.0, *((places - 0.5) / places * math.exp(-loss))])
+    weights: list[float] = np.convolve(each, each[::-1])[length - 1 :][: reach + 1].tolist()
+    return weights

@@ -13,6 +13,7 @@ from incrowd.accountant.analyses import ANALYSES, Analysis
 from incrowd.accountant.analyses import analysis as registered
 from incrowd.accountant.analyses.base import QUICK
 from incrowd.accountant.analyses.composing import Composing
+from incrowd.accountant.analyses.local import check_no_shifts
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.codes import AssumptionCode, WorstPair
@@ -70,6 +71,7 @@ def redrawn(
     return Redrawn(epsilon + cost, min(1.0, grown(delta, cost) + unseen))
 
 
+UNUSED = 2  # a crowd, where nothing counts on one
 CLOSER = 1e-9  # relative, of an epsilon that redraws raise
 
 
@@ -115,7 +117,11 @@ class Certificate:
     proved : bool
         Whether the bound holds for every collection.
     by : str
-        The analysis that gave the bound: `shuffle` chooses among several.
+        The analysis that gave the bound: `shuffle` chooses among several. It is "additive" if
+        nothing but counts with additive noise can change.
+    beside : tuple of str
+        The codes of what the bound assumes besides: "services-apart" if reports that count on a
+        crowd are composed with shifts of counts. For shifts alone it is the assumption itself.
 
     Examples
     --------
@@ -133,10 +139,11 @@ class Certificate:
     assumption: AssumptionCode
     proved: bool
     by: str
+    beside: tuple[AssumptionCode, ...] = ()
 
 
 def certify(
-    analysis: str, sent: Alternatives | Sendable, crowd: int, epsilon: float
+    analysis: str, sent: Alternatives | Sendable, crowd: int | None, epsilon: float
 ) -> Certificate:
     """Certify delta at epsilon for everything that one person sends, each report in its own crowd.
 
@@ -147,8 +154,9 @@ def certify(
     sent : Contribution, Schema, Channel, or Alternatives
         A schema stands for one report, and a channel for one report of one question. For
         alternatives, the largest delta is certified.
-    crowd : int
-        The number of honest people, the same for every report; "local" ignores it.
+    crowd : int or None
+        The number of honest people, the same for every report; "local" and shifts of counts ignore
+        it. It may be None if nothing else is sent.
     epsilon : float
         Below 700 in a crowd; any finite value for "local".
 
@@ -160,8 +168,8 @@ def certify(
     Raises
     ------
     PrivacyError
-        If the analysis is unknown or does not support what is sent, the crowd is below 2, or
-        epsilon is out of range.
+        If the analysis is unknown or does not support what is sent, the crowd is below 2 or None
+        where something counts on it, or epsilon is out of range.
 
     Examples
     --------
@@ -173,10 +181,9 @@ def certify(
     True
     """
     by = registered(analysis)
-    if by.shuffled:
-        check_crowd(crowd)
-    _check_epsilon(by, epsilon)
     possible = tuple(dict.fromkeys(alternatives(sent)))
+    crowd = _checked(by, possible, crowd)
+    _check_epsilon(by, epsilon)
     cost = redraw_cost(by, possible[0], crowd)
     drawn = max(epsilon - cost, 0.0)
     certificates = (by.certificate(s, crowd, drawn) for s in possible)
@@ -186,8 +193,37 @@ def certify(
         unseen = 0.0 if named else _unseen(drawn, cost)
         upper = grown(delta.upper, cost) + unseen if epsilon >= cost else 1.0
         delta = DeltaBounds(delta.lower, max(delta.estimate, delta.lower), min(upper, 1.0))
-    basis = (worst, by.assumption, by.proved, least or by.name)
-    return Certificate(analysis, epsilon, delta, *basis)
+    basis = (worst, _assumption(by, possible), by.proved, least or by.name)
+    return Certificate(analysis, epsilon, delta, *basis, _beside(possible))
+
+
+def _checked(by: Analysis, possible: Sequence[Contribution], crowd: int | None) -> int:
+    """Return the crowd, or any number if nothing counts on it.
+
+    Raises PrivacyError if it is below 2, or None where something counts on it.
+    """
+    if crowd is not None:
+        if by.shuffled:
+            check_crowd(crowd)
+        return crowd
+    if by.shuffled and any(sent.needs_crowd for sent in possible):
+        raise PrivacyError.of("crowd", "accountant.no-crowd")
+    return UNUSED
+
+
+def _assumption(by: Analysis, possible: Sequence[Contribution]) -> AssumptionCode:
+    """Return what an analysis assumes; of shifts alone, only that the services do not work
+    together."""
+    shifted = any(sent.shifts for sent in possible)
+    alone = shifted and not any(sent.needs_crowd for sent in possible)
+    return "services-apart" if alone else by.assumption
+
+
+def _beside(possible: Sequence[Contribution]) -> tuple[AssumptionCode, ...]:
+    """Return what is assumed in addition if some of it counts on a crowd."""
+    shifted = any(sent.shifts for sent in possible)
+    both = shifted and any(sent.needs_crowd for sent in possible)
+    return ("services-apart",) if both else ()
 
 
 def _check_epsilon(by: Analysis, epsilon: float) -> None:
@@ -198,7 +234,9 @@ def _check_epsilon(by: Analysis, epsilon: float) -> None:
         raise PrivacyError.of("epsilon", "accountant.finite-epsilon", value=epsilon)
 
 
-def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STEPS) -> PrivacyCurve:
+def privacy_curve(
+    analysis: str, sent: Sendable, crowd: int | None, *, steps: int = STEPS
+) -> PrivacyCurve:
     """Return delta as a function of epsilon, for everything that one person sends.
 
     Parameters
@@ -208,8 +246,8 @@ def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STE
         at every epsilon. "outlier" uses the pair that is worst for one report.
     sent : Contribution, Schema, or Channel
         As for `certify`.
-    crowd : int
-        The number of honest people, the same for every report.
+    crowd : int or None
+        The number of honest people, the same for every report; as for `certify`.
     steps : int
         The number of grid points per standard deviation of a collection's privacy loss.
 
@@ -242,10 +280,11 @@ def privacy_curve(analysis: str, sent: Sendable, crowd: int, *, steps: int = STE
         names = [name for name, one in ANALYSES.items() if isinstance(one, Composing)]
         choices = joined("shared.or", names)
         raise PrivacyError.of("analysis", "accountant.no-curve", value=analysis, choices=choices)
-    check_crowd(crowd)
+    sent = as_contribution(sent)
+    crowd = _checked(by, [sent], crowd)
     if steps < 1:
         raise PrivacyError.of("steps", "accountant.whole-from-1", value=steps)
-    return by.curve(as_contribution(sent), crowd, steps)
+    return by.curve(sent, crowd, steps)
 
 
 # The smallest noise, and the smallest epsilon, that achieve a guarantee by any analysis.
@@ -349,13 +388,14 @@ def _check_delta(
 
 
 def clearly_keeps(
-    analysis: str, sent: Alternatives | Sendable, crowd: int, epsilon: float, delta: float
+    analysis: str, sent: Alternatives | Sendable, crowd: int | None, epsilon: float, delta: float
 ) -> bool:
     """Return whether a quick and loose, but proved, bound already gives (epsilon, delta).
 
     If not, a certificate may still give it.
     """
     by, possible = registered(analysis), alternatives(sent)
+    crowd = _checked(by, possible, crowd)
     check_promise(crowd, epsilon, delta)
     cost = redraw_cost(by, possible[0], crowd)
     drawn, most = _before_redraws(epsilon, delta, cost)
@@ -380,7 +420,7 @@ def smallest_noise_for_eta(
 
 
 def smallest_epsilon(
-    analysis: str, sent: Alternatives | Sendable, crowd: int, delta: float
+    analysis: str, sent: Alternatives | Sendable, crowd: int | None, delta: float
 ) -> float:
     """Return the smallest epsilon at which the certified delta is small enough, rounded up.
 
@@ -390,8 +430,8 @@ def smallest_epsilon(
         A key of `ANALYSES`.
     sent : Contribution, Schema, Channel, or Alternatives
         As for `certify`.
-    crowd : int
-        The number of honest people.
+    crowd : int or None
+        The number of honest people; as for `certify`.
     delta : float
         The largest delta that is allowed.
 
@@ -413,12 +453,15 @@ def smallest_epsilon(
     True
     """
     by, possible = registered(analysis), alternatives(sent)
+    crowd = _checked(by, possible, crowd)
     check_promise(crowd, 0.0, delta)
     cost = redraw_cost(by, possible[0], crowd)
     enough = cost
     while True:
         _, most = _before_redraws(enough, delta, cost)
         if cost and most <= SMALLEST:  # with names, nothing is unseen
+            for one in possible:
+                check_no_shifts(one)
             return max(one.local_epsilon for one in possible)
         least = max(by.epsilon(one, crowd, most) for one in possible) + cost
         if least <= enough or not cost:
@@ -450,8 +493,8 @@ class Assessment:
         The name of the analysis.
     epsilon : float
         The epsilon that was requested.
-    crowd : int
-        The number of honest people.
+    crowd : int or None
+        The number of honest people; None if nothing counts on them.
     copies : int
         The number of reports that one person sends.
     delta : DeltaBounds
@@ -467,6 +510,8 @@ class Assessment:
         Whether delta is bounded for every collection.
     by : str
         The analysis that gave the bound of delta: `shuffle` chooses among several.
+    beside : tuple of str
+        What the figures assume besides, as for `Certificate`.
     presence, absence : OrderFigures or None
         The papers' pair in a crowd of equal records, in either order. None for several reports, or
         channels other than bit flips.
@@ -484,7 +529,7 @@ class Assessment:
 
     analysis: str
     epsilon: float
-    crowd: int
+    crowd: int | None
     copies: int
     delta: DeltaBounds
     eta: float
@@ -494,9 +539,10 @@ class Assessment:
     by: str
     presence: OrderFigures | None
     absence: OrderFigures | None
+    beside: tuple[AssumptionCode, ...] = ()
 
 
-def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessment:
+def assess(analysis: str, sent: Sendable, crowd: int | None, epsilon: float) -> Assessment:
     """Compute delta and eta at epsilon for everything that one person sends.
 
     Parameters
@@ -505,8 +551,8 @@ def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessm
         A key of `ANALYSES`.
     sent : Contribution, Schema, or Channel
         As for `certify`.
-    crowd : int
-        The number of honest people.
+    crowd : int or None
+        The number of honest people; as for `certify`.
     epsilon : float
         As for `certify`.
 
@@ -529,14 +575,14 @@ def assess(analysis: str, sent: Sendable, crowd: int, epsilon: float) -> Assessm
     (True, 4.85e-06)
     """
     by, sent = registered(analysis), as_contribution(sent)
-    check_crowd(crowd)
+    people = _checked(by, [sent], crowd)
+    check_crowd(people)
     _check_epsilon(by, epsilon)
-    (bounds, worst, least), chance = by.figures(sent, crowd, epsilon)
-    presence, absence = (_papers_order(sent, first, crowd, epsilon) for first in (True, False))
-    basis = (worst, by.assumption, by.proved, least or by.name)
-    return Assessment(
-        by.name, epsilon, crowd, sent.copies, bounds, chance, *basis, presence, absence
-    )
+    (bounds, worst, least), chance = by.figures(sent, people, epsilon)
+    presence, absence = (_papers_order(sent, first, people, epsilon) for first in (True, False))
+    basis = (worst, _assumption(by, [sent]), by.proved, least or by.name)
+    figures = (bounds, chance, *basis, presence, absence)
+    return Assessment(by.name, epsilon, crowd, sent.copies, *figures, _beside([sent]))
 
 
 def _papers_order(
@@ -553,6 +599,13 @@ def _order(ratios: Ratios, crowd: int, epsilon: float) -> OrderFigures:
 
 
 def curves(sent: Sendable, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:
-    """Return certified bounds of delta at every epsilon, by analysis; only scalable analyses."""
+    """Return certified bounds of delta at every epsilon, by analysis; only scalable analyses.
+
+    If counts shift, "local" has none.
+    """
     sent = as_contribution(sent)
-    return {name: by.bounds(sent, crowd, epsilons) for name, by in ANALYSES.items() if by.scalable}
+    return {
+        name: by.bounds(sent, crowd, epsilons)
+        for name, by in ANALYSES.items()
+        if by.scalable and (by.shuffled or not sent.shifts)
+    }

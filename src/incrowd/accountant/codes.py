@@ -14,6 +14,7 @@ AssumptionCode = Literal[
     "whole-crowd",  # the shuffler unlinks reports, the whole crowd sends; their answers are free
     "every-crowd-tried",  # as above, and every collection of answers was tried
     "crowd-alike",  # as above, but everybody else holds the same record: not a guarantee
+    "services-apart",  # the services add their noise, and do not work together; no crowd is needed
     "nobody-trusted",  # no assumption: it holds even for reports that carry names
 ]
 
@@ -28,6 +29,7 @@ WorstCode = Literal[
     "collection",  # x, x', and the records of all others, written out
     "no-crowd",  # the farthest pair, without a crowd that hides it
     "crowd-too-small",  # the crowd is too small to hide the report
+    "shifted-cells",  # any change of answers, which shifts the counts of so many cells by one
     "beyond-local",  # no pair: without a crowd, all reports together leak less than epsilon
 ]
 
@@ -60,7 +62,8 @@ class WorstPair:
     which x, x', and both differ from the record of the crowd. place: what is counted. crowd:
     whether all others hold that same record ("alike"), or each of them holds one that is related
     to x and x' like this ("each"). bits, farthest: the distance of x and x', and whether it is the
-    largest. number: the number of classes. records: x and x', as bits. others: the records of the
+    largest. number: the number of classes, or of
+    cells. records: x and x', as bits. others: the records of the
     crowd.
     """
 

@@ -29,6 +29,7 @@ from incrowd.accountant.one_bit import (
 from incrowd.accountant.pairs import local_candidates
 from incrowd.accountant.ratios import Ratios
 from incrowd.accountant.schema import Contribution, Schema, SchemaCounts
+from incrowd.accountant.shifts import shift_curve
 
 STEPS = 12  # grid points per standard deviation of a collection's privacy loss
 DENSE, DEEP = 2.0, 5.0  # standard deviations in which every grid point is computed: `all_dots`
@@ -103,24 +104,42 @@ def composed_curve(
     by: Bounded, sent: Contribution, crowd: int, steps: int = STEPS, *, search: bool = False
 ) -> PrivacyCurve:
     """Return the privacy curve of everything one person sends; steps, search: see `all_dots`."""
-    return _composed(all_dots(by, sent, crowd, steps, search=search))
+    if only_shifts(sent):
+        return shift_curve(sent.shifts)
+    return _with_shifts(_composed(all_dots(by, sent, crowd, steps, search=search)), sent)
+
+
+def only_shifts(sent: Contribution) -> bool:
+    """Return whether one person's change does nothing but shift counts."""
+    return bool(sent.shifts) and not sent.every
+
+
+def of_shifts(sent: Contribution) -> WorstPair:
+    """Return the worst pair of shifted counts: all pairs that shift as many are alike."""
+    return WorstPair(code="shifted-cells", number=sent.shifted)
+
+
+def _with_shifts(curve: PrivacyCurve, sent: Contribution) -> PrivacyCurve:
+    """Compose the curve of reports with that of shifts, on a lattice of the same step."""
+    return curve * shift_curve(sent.shifts, curve.forward.step) if sent.shifts else curve
 
 
 def composed_delta(
     by: Bounded, sent: Contribution, crowd: int, epsilon: float
 ) -> tuple[DeltaBounds, tuple[WorstPair, ...]]:
-    """Return delta of all reports, and the worst pair of each kind of report.
+    """Return delta of everything one person sends, and the worst pair of each kind of report.
 
     The composition at two grid steps; the error of connecting the dots is of second order.
     """
     if epsilon >= sent.local_epsilon:
         return NOTHING, (WorstPair(code="beyond-local"),)
     dots = all_dots(by, sent, crowd)
-    curve = _composed(dots)
+    curve = _with_shifts(_composed(dots), sent)
     fine = curve.delta(epsilon)
-    coarse = _composed([(one.coarser, count) for one, count in dots]).delta(epsilon)
-    drop = max(coarse - fine, 0.0)
+    coarser = _composed([(one.coarser, count) for one, count in dots])
+    drop = max(_with_shifts(coarser, sent).delta(epsilon) - fine, 0.0)
     worst = tuple(dict.fromkeys(one.worst for one, _ in dots))
+    worst += (of_shifts(sent),) if sent.shifts else ()
     lower = max(fine - drop - 2 * curve.doubt, 0.0)
     return DeltaBounds(lower, max(fine - drop / 3, lower), fine), worst
 

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from incrowd.accountant.additive import AdditiveNoise
 from incrowd.accountant.channels.answers import takes_answers
 from incrowd.accountant.channels.base import ROUNDING, Channel
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, is_flip
@@ -292,12 +293,16 @@ class Schema(NamedTuple):
 
 DomainCounts = tuple[tuple[Domain, int], ...]  # equal questions are counted
 SchemaCounts = tuple[tuple[Schema, int], ...]  # how many independent reports of each schema
+ShiftCounts = tuple[tuple[AdditiveNoise, int], ...]  # how many cells with each noise shift by one
+K = TypeVar("K", Schema, AdditiveNoise)
 
 
 @checked_class
 @dataclass(frozen=True)
 class Contribution:
     """Everything that one person sends: schemas, and how many independent reports of each.
+
+    Also, how many counts shift by one if that person's answers change, with the noise of each.
 
     Parameters
     ----------
@@ -309,11 +314,14 @@ class Contribution:
     redraws : float
         The sum of -ln(1 - t) over the rounds in which noise was drawn again with a probability of
         at most t per person.
+    shifts : tuple of (AdditiveNoise, int)
+        By how many cells one person's change shifts counts with that noise, in total. The noise is
+        what hides them from whoever is meant: that of one service, or the sum of both.
 
     Raises
     ------
     PrivacyError
-        Unless `redraws` is finite and at least 0.
+        Unless `redraws` is finite and at least 0, and at least one cell shifts with each noise.
 
     Notes
     -----
@@ -333,11 +341,16 @@ class Contribution:
     reports: SchemaCounts
     linked: SchemaCounts = ()
     redraws: float = 0.0
+    shifts: ShiftCounts = ()
 
     def __post_init__(self) -> None:
-        """Raise PrivacyError unless redraws is a finite number of at least 0."""
+        """Raise PrivacyError unless redraws is a finite number of at least 0, and shifts are
+        positive."""
         if not 0 <= self.redraws < math.inf:
             raise PrivacyError.of("redraws", "accountant.finite-from-0", value=self.redraws)
+        for _, cells in self.shifts:
+            if cells < 1:
+                raise PrivacyError.of("shifts", "accountant.at-least-one", value=cells)
 
     @classmethod
     def of(cls, schema: Schema, copies: int = 1, *, linked: bool = False) -> Contribution:
@@ -363,11 +376,12 @@ class Contribution:
         return cls((), reports) if linked else cls(reports)
 
     def also(self, other: Contribution) -> Contribution:
-        """Return the reports of both; equal schemas are counted together."""
+        """Return the reports and shifts of both; equal ones are counted together."""
         return Contribution(
             _together(self.reports, other.reports),
             _together(self.linked, other.linked),
             self.redraws + other.redraws,
+            _together(self.shifts, other.shifts),
         )
 
     @property
@@ -377,8 +391,19 @@ class Contribution:
 
     @property
     def single(self) -> Schema | None:
-        """The schema if there is only one report and a crowd hides it, otherwise None."""
-        return self.reports[0][0] if self.reports and self.copies == 1 else None
+        """The schema if there is only one report, and a crowd hides it, otherwise None."""
+        alone = self.reports and self.copies == 1 and not self.shifts
+        return self.reports[0][0] if alone else None
+
+    @property
+    def needs_crowd(self) -> bool:
+        """Whether anything counts on a crowd."""
+        return bool(self.reports) or self.redraws > 0
+
+    @property
+    def shifted(self) -> int:
+        """The number of cells whose counts shift."""
+        return sum(cells for _, cells in self.shifts)
 
     @property
     def copies(self) -> int:
@@ -396,14 +421,21 @@ class Contribution:
 
     @property
     def local_epsilon(self) -> float:
-        """The local epsilon of everything together: the sum over the reports, plus redraws."""
+        """The local epsilon of everything together: the sum over the reports, plus redraws.
+
+        It is infinite if counts shift: whoever knows all of their noise knows the counts.
+        """
+        if self.shifts:
+            return math.inf
         return self.redraws + sum(copies * schema.local_epsilon for schema, copies in self.every)
 
 
-def _together(one: SchemaCounts, other: SchemaCounts) -> SchemaCounts:
-    counted: Counter[Schema] = Counter()
-    for schema, copies in one + other:
-        counted[schema] += copies
+def _together(
+    one: tuple[tuple[K, int], ...], other: tuple[tuple[K, int], ...]
+) -> tuple[tuple[K, int], ...]:
+    counted: Counter[K] = Counter()
+    for each, number in one + other:
+        counted[each] += number
     return tuple(sorted(counted.items(), key=repr))
 
 

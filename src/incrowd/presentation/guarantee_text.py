@@ -126,6 +126,7 @@ _JOINTS = {
     "whole-crowd": ". This holds provided that ",
     "every-crowd-tried": "; this assumes: ",
     "crowd-alike": "; ",
+    "services-apart": ". This holds provided that ",
     "nobody-trusted": "; ",
 }
 
@@ -244,6 +245,11 @@ _ASSUMPTIONS: dict[str, str] = {
         "is only a lower bound on the worst case, and therefore not a guarantee. It also "
         "assumes that {unlinked}."
     ),
+    "services-apart": (
+        "the mixing service and the counting service each add invented numbers to the counts, and "
+        "do not work together; nothing is assumed about the answers, or about how many people take "
+        "part."
+    ),
     "nobody-trusted": (
         "Nobody needs to be trusted: this holds for everything a person sends, even with a name on "
         "it."
@@ -345,6 +351,10 @@ def _collection(worst: WorstPair) -> str:
     return f"x = {x}, x' = {other}, the others hold {others or 'nothing'}"
 
 
+def _shifted(worst: WorstPair) -> str:
+    return f"any two answers that shift {_many(worst.number or 0, 'count')} by one"
+
+
 def _many(number: int, noun: str) -> str:
     return f"{number} {noun}{'s' if number > 1 else ''}"
 
@@ -358,6 +368,7 @@ _PAIRS: dict[str, Callable[[WorstPair], str]] = {
     "collection": _collection,
     "no-crowd": lambda _: "the farthest pair, without a crowd",
     "crowd-too-small": lambda _: "any; the crowd is too small to hide the report",
+    "shifted-cells": _shifted,
     "beyond-local": lambda _: "none: this bound holds without a crowd",
 }
 

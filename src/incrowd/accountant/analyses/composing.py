@@ -12,13 +12,23 @@ from incrowd.accountant.analyses.local import LOCAL
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.composition import DeltaFunction, PrivacyCurve
-from incrowd.accountant.curves import STEPS, Orders, composed_curve, composed_delta
+from incrowd.accountant.curves import (
+    STEPS,
+    Orders,
+    composed_curve,
+    composed_delta,
+    of_shifts,
+    only_shifts,
+)
+from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.numerics.precision import LEAST_COMPOSED, LEAST_PER_REPORT
 from incrowd.accountant.pairs import PairRatios
 from incrowd.accountant.schema import Contribution, Schema
 from incrowd.accountant.search import BoundFunction, first_epsilon
+from incrowd.accountant.shifts import shift_losses
 from incrowd.accountant.worst import largest_bound, likely_worst, worst_delta
 
+ADDITIVE = "additive"  # the bound of counts with additive noise, in certificates
 SPREAD_OF_LOSS = 2.5  # times delta(0): sqrt(2 pi) if the loss is normal
 
 
@@ -66,8 +76,11 @@ class Composing(Analysis):
         return composed_curve(self, sent, crowd, steps)
 
     def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:
-        """Return delta of one report, or of the composition of several."""
-        if not sent.reports:
+        """Return delta of one report, or of the composition of everything."""
+        if only_shifts(sent):
+            delta = shift_losses(sent.shifts).delta(epsilon)
+            return AnalysisResult(DeltaBounds(delta, delta, delta), (of_shifts(sent),), ADDITIVE)
+        if not (sent.reports or sent.shifts):
             return LOCAL.certificate(sent, crowd, epsilon)
         if sent.single is None:
             return AnalysisResult(*composed_delta(self, sent, crowd, epsilon))
@@ -75,7 +88,9 @@ class Composing(Analysis):
 
     def bound(self, sent: Contribution, crowd: int, epsilon: float, steps: int = STEPS) -> float:
         """Return a quick certified upper bound of delta."""
-        if not sent.reports:
+        if only_shifts(sent):
+            return shift_losses(sent.shifts).delta(epsilon)
+        if not (sent.reports or sent.shifts):
             return LOCAL.bound(sent, crowd, epsilon)
         if sent.single is None:
             if epsilon >= sent.local_epsilon:
@@ -84,8 +99,8 @@ class Composing(Analysis):
         return self.bound_one(sent.single, crowd, epsilon)
 
     def bounds(self, sent: Contribution, crowd: int, epsilons: Sequence[float]) -> np.ndarray:
-        """Return `bound` at every epsilon; the reports are composed once."""
-        if sent.single is not None or not sent.reports:
+        """Return `bound` at every epsilon; everything is composed once."""
+        if sent.single is not None or only_shifts(sent) or not (sent.reports or sent.shifts):
             return super().bounds(sent, crowd, epsilons)
         curve = self.curve(sent, crowd)
         return np.array([curve.delta(epsilon) for epsilon in epsilons])
@@ -93,7 +108,11 @@ class Composing(Analysis):
     def epsilon(self, sent: Contribution, crowd: int, delta: float) -> float:
         """Return the smallest epsilon at which the certified delta is at most `delta`,
         rounded up."""
-        if not sent.reports:
+        if only_shifts(sent):
+            losses = shift_losses(sent.shifts)
+            highest = min(max(losses.losses[-1] + losses.error, 0.0), LARGEST_EPSILON)
+            return first_epsilon(losses.delta, delta, highest)
+        if not (sent.reports or sent.shifts):
             return LOCAL.epsilon(sent, crowd, delta)
         if sent.single is None:
             return self.curve(sent, crowd).epsilon(delta)
@@ -124,8 +143,8 @@ class Composing(Analysis):
         def searched(sent: Contribution, steps: int) -> float:
             if epsilon >= sent.local_epsilon:
                 return 0.0
-            if not sent.reports:
-                return LOCAL.bound(sent, crowd, epsilon)
+            if only_shifts(sent) or not (sent.reports or sent.shifts):
+                return self.bound(sent, crowd, epsilon)
             if sent.single is not None:
                 return self.searched_one(sent.single, crowd, epsilon)
             return composed_curve(self, sent, crowd, steps, search=True).delta(epsilon)

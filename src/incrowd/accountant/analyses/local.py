@@ -10,8 +10,9 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.numerics.precision import grown
 from incrowd.accountant.pairs import local_candidates
-from incrowd.accountant.schema import Contribution, check_promise
-from incrowd.accountant.search import NoiseFamily, smallest_local
+from incrowd.accountant.schema import Contribution, as_contribution, check_promise
+from incrowd.accountant.search import MIDDLE, NoiseFamily, smallest_local
+from incrowd.errors import PrivacyError
 
 LARGEST = 300.0  # an epsilon whose exponential can still be multiplied
 
@@ -25,7 +26,11 @@ class Local(Analysis):
 
     def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:
         """Return delta at epsilon; it does not depend on the crowd, and includes one person's
-        redraws."""
+        redraws.
+
+        Raises PrivacyError if counts shift: nothing is left of noise that is known.
+        """
+        check_no_shifts(sent)
         candidates = local_candidates(sent)
         low = high = 0.0
         if epsilon < sent.redraws:
@@ -44,6 +49,7 @@ class Local(Analysis):
 
     def eta(self, sent: Contribution, crowd: int, epsilon: float) -> float:
         """Return the exact P[ratio > e^epsilon], at most 1."""
+        check_no_shifts(sent)
         candidates = local_candidates(sent)
         return min(max(local_ratios.eta(one.ratios, epsilon) for one in candidates), 1.0)
 
@@ -51,11 +57,18 @@ class Local(Analysis):
         """Return the smallest noise with that local epsilon; delta is 0 and the crowd does not
         matter."""
         check_promise(2, epsilon, delta)
+        check_no_shifts(as_contribution(family(MIDDLE)))
         return smallest_local(family, epsilon)
 
     def large_crowd_signal(self, epsilon: float, delta: float, crowd: int) -> float:
         """Return that of one report with local epsilon: only the shares of the messages matter."""
         return math.expm1(min(epsilon, LARGEST))
+
+
+def check_no_shifts(sent: Contribution) -> None:
+    """Raise PrivacyError if services hide counts that shift: together they know their noise."""
+    if sent.shifts:
+        raise PrivacyError.of("analysis", "accountant.nothing-left", value=LOCAL.name)
 
 
 LOCAL = Local()

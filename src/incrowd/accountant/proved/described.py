@@ -52,6 +52,8 @@ def described(sent: AnyContribution, *, named: bool = False) -> tuple[Exposure, 
 
 
 def _described(sent: Contribution, named: bool) -> Exposure:
+    if sent.shifts:
+        raise unproved(sentence("accountant.proof-of-shifts"))
     bits: dict[BitChances, int] = {}
     reports: dict[JointFlips, int] = {}
     linked: dict[fmpq, int] = {}
