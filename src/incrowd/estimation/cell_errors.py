@@ -12,6 +12,7 @@ import numpy as np
 import scipy
 
 from incrowd.estimation.intervals import LEVEL, Ends, reach, sampling_variance, score_ends
+from incrowd.estimation.small_counts import PublishedCounts
 
 NOISE_AND_SAMPLING = "noise and sampling"
 NOISE_ONLY = "noise alone"
@@ -28,6 +29,8 @@ class CellErrors:
     report: the share of each cell that one person and one report move; a number if it is the same
     for all. constant: whether the noise does not depend on the answers, as in cells; intervals are
     then those of `score_ends`. p_values: of "nobody gave this answer", for a table from cells.
+    published: the counts of the cells, if services added noise with a known law; intervals of few
+    people are then exact.
 
     covariance: None, or shape (cells, cells), cells in C order; noise_covariance: the same for the
     noise alone. overlaps: whether it is known how many people gave two answers to a question at
@@ -43,6 +46,7 @@ class CellErrors:
     level: float = LEVEL
     constant: bool = False
     p_values: np.ndarray | None = None
+    published: PublishedCounts | None = None
     covariance: np.ndarray | None = None
     noise_covariance: np.ndarray | None = None
     overlaps: bool = True
@@ -76,8 +80,16 @@ class CellErrors:
         people are fixed."""
         return np.broadcast_to(self.report if self.noise_only else self.person, self.noise.shape)
 
+    @property
+    def exact(self) -> PublishedCounts | None:
+        """The counts that exact intervals are made of; None if those of the normal distribution are
+        used."""
+        return self.published if self.published and self.published.few else None
+
     def intervals(self, estimate: np.ndarray, people: float) -> Ends:
         """Return the ends of the interval of each cell. people: those drawn at random."""
+        if exact := self.exact:
+            return exact.intervals(self.level, census=self.noise_only)
         multiplier = float(scipy.special.ndtri((1 + self.level) / 2))
         if self.constant:
             return self.score_intervals(multiplier, estimate, people)
@@ -152,6 +164,7 @@ class CellErrors:
             whole=np.asarray(whole),
             person=person,
             report=report,
+            published=self.published and self.published.mapped(lambda each: each.ravel()[places]),
             covariance=self.joint[square],
             noise_covariance=self.joint_noise[square],
         )
@@ -178,6 +191,7 @@ class CellErrors:
             person=largest(self.person),
             report=largest(self.report),
             p_values=None,
+            published=None,
             constant=False,
         )
 

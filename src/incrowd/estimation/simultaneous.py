@@ -57,9 +57,9 @@ def simultaneous_intervals(
     the estimates (Hothorn, Bretz, Westfall 2008), from 50,000 draws with a fixed seed: a level of
     95% is met within 0.1 percentage points (one standard error). Never wider than Bonferroni, nor
     narrower than the interval of a single cell. If it is not known how answers overlap, neither are
-    their correlations, and "bonferroni" is used.
+    their correlations, and "bonferroni" is used. So it is for exact intervals of few people.
     """
-    if not table.error.overlaps:
+    if table.error.exact or not table.error.overlaps:
         method = "bonferroni"
     widest = float(scipy.special.ndtri(1 - (1 - LEVEL) / (2 * table.estimate.size)))
     simulated = method == "max-t"
@@ -82,6 +82,9 @@ def simultaneous_intervals(
 
 def _ends(table: TableEstimate, multiplier: float) -> Ends:
     """Return the ends of the interval of each cell."""
+    if table.error.exact:
+        each = table.with_errors(level=1 - (1 - LEVEL) / table.estimate.size)
+        return each.low, each.high
     if not table.error.constant:
         errors = errors_of(table.error.joint, table.estimate.shape)
         half = reach(multiplier, errors, table.error.step)

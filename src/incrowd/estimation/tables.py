@@ -25,6 +25,7 @@ from incrowd.errors import TableError
 from incrowd.estimation.cell_errors import CellErrors, at_least
 from incrowd.estimation.decoders import Decoder, by_axis, least_noise
 from incrowd.estimation.intervals import Ends, Intervals, sampling_variance
+from incrowd.estimation.small_counts import across_strata
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.views import Sheet
 
@@ -177,6 +178,8 @@ class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
         the noise, which is the only error of an empty cell.
         """
         limit = family_wise / self.estimate.size
+        if self.error.published:
+            return np.asarray(self.error.published.p_values() <= limit)
         if self.error.p_values is not None:
             return np.asarray(self.error.p_values <= limit)
         return np.asarray(self.estimate > float(scipy.special.ndtri(1 - limit)) * self.error.noise)
@@ -331,6 +334,7 @@ def combined(
     error = replace(
         tables[0].error,
         p_values=None,
+        published=None,
         constant=False,
         report=np.max([w * table.error.report for w, table in pairs], axis=0),
         overlaps=all(table.error.overlaps for table in tables),
@@ -408,6 +412,7 @@ def across(tables: Sequence[TableEstimate], axis: OpenAxis, margin: bool = False
         first.error,
         report=np.stack(report, place),
         p_values=None,
+        published=across_strata([table.error.published for table in tables], place, margin),
         overlaps=all(table.error.overlaps for table in tables),
     ).with_noise(np.stack(errors, place), estimate, people)
     influence = max(w * table.provenance.influence for w, table in scaled)
@@ -460,6 +465,7 @@ def averaged(
         person=np.max(person, axis=0),
         report=np.max(report, axis=0),
         p_values=None,
+        published=None,
         constant=False,
     )
     influence = float(max(w * table.provenance.influence for w, table in pairs))
