@@ -10,6 +10,7 @@ import numpy as np
 from incrowd.catalog.sentences import likely
 from incrowd.errors import TableError
 from incrowd.estimation.intervals import HALF_WIDTH
+from incrowd.estimation.small_counts import PublishedCounts
 from incrowd.estimation.tables import TableEstimate
 
 
@@ -18,7 +19,7 @@ class TableShares:
     """A few shares from a table: their values and their covariance.
 
     noise: the covariance by noise alone. step: the share of one person, or of one report if the
-    people are fixed.
+    people are fixed. published: their counts, if exact intervals are made of these.
     """
 
     values: np.ndarray
@@ -26,6 +27,7 @@ class TableShares:
     noise: np.ndarray
     step: np.ndarray
     errors: str
+    published: PublishedCounts | None = None
 
     def combined(self, weights: np.ndarray) -> TableShares:
         """Return weighted sums of the shares, a row of weights for each."""
@@ -35,6 +37,7 @@ class TableShares:
             covariance=weights @ self.covariance @ weights.T,
             noise=weights @ self.noise @ weights.T,
             step=(np.abs(weights) * self.step).max(axis=1),
+            published=None,
         )
 
     def with_few(self, multiplier: float = HALF_WIDTH) -> np.ndarray:
@@ -85,6 +88,7 @@ def pick(table: TableEstimate, selections: Sequence[Mapping[str, str]]) -> Table
         noise=table.error.joint_noise[square],
         step=table.error.step.ravel()[places],
         errors=table.error.includes,
+        published=table.error.exact and table.error.exact.mapped(lambda each: each.ravel()[places]),
     )
 
 

@@ -26,6 +26,7 @@ import scipy
 
 from incrowd.estimation.delta_method import ShareTerm, TableShares, pick
 from incrowd.estimation.intervals import LEVEL
+from incrowd.estimation.small_groups import GroupCounts, SmallGroup, small_group
 from incrowd.estimation.tables import TableEstimate
 
 TINY = 1e-300
@@ -135,6 +136,7 @@ def _beyond_root(a: float, b: float, d: float, over: float) -> tuple[float, floa
 EXACT = 1e-9  # the standard error of a share that is known exactly
 GRID = np.linspace(0.0, 1.0, 33)  # of a parameter; each round takes the neighbors of the best point
 ROUNDS = 5
+FINE = np.linspace(0.0, 1.0, 4097), 2  # the same where distances have steps
 LEAST_EFFECT = 0.1  # of weights: known margins take away some of the sampling, but never all
 INSIDE = 1e-6  # how far inside its range a share is from which an end is searched for
 LOGITS = 12.0  # the range of the middle of two logits
@@ -204,12 +206,14 @@ class GroupShares:
 
     values: for each group two estimates. noise: their covariance by noise. sampling: for each group
     the variance that the sampling of people adds to an answer that all people give or not with even
-    chances, times four; 0 if the people are fixed.
+    chances, times four; 0 if the people are fixed. few: the tests of each group by the law of its
+    noise, used instead of these, if the people are few.
     """
 
     values: np.ndarray
     noise: np.ndarray
     sampling: np.ndarray
+    few: tuple[SmallGroup, ...] = ()
 
     def distances(self, shares: np.ndarray) -> np.ndarray:
         """Return how far the estimates are from given shares within the groups, in squared errors.
@@ -217,6 +221,9 @@ class GroupShares:
         shares: shape (n, groups). For a group with the estimates a and a', (1 - p) a - p a' has the
         mean zero if p is its share. Its variance is that under this hypothesis.
         """
+        if self.few:
+            pairs = zip(self.few, shares.T, strict=True)
+            return np.asarray(sum(group.distances(each) for group, each in pairs))
         number, groups = shares.shape
         weights = np.zeros((number, groups, 2 * groups))
         for group in range(groups):
@@ -237,6 +244,9 @@ class GroupShares:
     @cached_property
     def nearest(self) -> tuple[np.ndarray, float]:
         """The possible shares that are nearest to the estimates, and their distance."""
+        if self.few:
+            each = np.array([group.nearest for group in self.few])
+            return each[:, 0], float(each[:, 1].sum())
         pairs = self.values.reshape(-1, 2)
         if self.values.min() >= 0 and np.all(pairs.sum(axis=1) > 0):
             return pairs[:, 0] / pairs.sum(axis=1), 0.0
@@ -251,8 +261,8 @@ class GroupShares:
     def excess(self, contrast: Contrast, value: float) -> float:
         """Return how much farther than the nearest possible shares those are at which a figure has
         a value: chi-square with one degree of freedom if it has this value."""
-        grid, least = GRID, math.inf
-        for _ in range(ROUNDS):
+        least, (grid, rounds) = math.inf, FINE if self.few else (GRID, ROUNDS)
+        for _ in range(rounds):
             distances = self.distances(contrast.curve(value, grid))
             best = int(np.argmin(distances))
             least = float(distances[best])
@@ -332,13 +342,20 @@ def groups_of(
     lacking = -having
     lacking[1] += 1
     shares = picked.combined(np.kron(np.eye(len(given)), np.stack([having, lacking])))
-    if table.error.noise_only:
-        return shares, GroupShares(shares.values, shares.noise, np.zeros(len(given)))
     disjoint = len(given) == 1 or table.exclusive[table.questions.index(given[0][0])]
+    few: tuple[SmallGroup, ...] = ()
+    if disjoint and picked.published and table.exclusive[table.questions.index(question)]:
+        starts = range(0, len(selections), len(having))
+        few = tuple(
+            small_group(GroupCounts.pair(picked.published, start, table.error.noise_only))
+            for start in starts
+        )
+    if table.error.noise_only:
+        return shares, GroupShares(shares.values, shares.noise, np.zeros(len(given)), few)
     if not disjoint:
         return shares, GroupShares(shares.values, shares.with_few(), np.zeros(len(given)))
     effects = np.array([weighting_effect(table, group, question) for group in given])
-    return shares, GroupShares(shares.values, shares.noise, effects / table.people)
+    return shares, GroupShares(shares.values, shares.noise, effects / table.people, few)
 
 
 def weighting_effect(table: TableEstimate, group: QuestionAnswer, of: str) -> float:

@@ -25,9 +25,10 @@ class SimultaneousIntervals:
 
     estimate, low, high: arrays of the shape of the table; not truncated at zero or one. multiplier:
     the multiplier of the standard errors; the intervals are slightly longer if few people are
-    counted (see `incrowd.estimation.intervals.reach`). accuracy: one standard error of the joint
-    probability, from simulating the multiplier; 0 for Bonferroni, whose probability is `level` or
-    more.
+    counted (see `incrowd.estimation.intervals.reach`), and exact if services added the noise to the
+    counts of few people; the multiplier is then that of their level. accuracy: one standard error
+    of the joint probability, from simulating the multiplier; 0 for Bonferroni, whose probability is
+    `level` or more.
     """
 
     estimate: np.ndarray
