@@ -14,7 +14,7 @@ from incrowd.estimation.association import independence_test
 from incrowd.estimation.cell_errors import CellErrors
 from incrowd.estimation.compare import conditional_share, difference, odds_ratio
 from incrowd.estimation.ratios import DIFFERENCE, ODDS
-from incrowd.estimation.small_counts import PublishedCounts
+from incrowd.estimation.small_counts import PublishedCounts, across_strata
 from incrowd.estimation.small_groups import GroupCounts, small_group
 from incrowd.estimation.tables import Provenance, TableEstimate
 
@@ -252,7 +252,7 @@ def test_comparisons_of_a_table_use_the_law_of_its_noise(noise_only):
     )
     for figure, contrast in zip(FIGURES, (DIFFERENCE, ODDS), strict=True):
         found, rough = figure(exact, *GROUPS), figure(normal, *GROUPS)
-        assert found.estimate == rough.estimate
+        assert (found.estimate, found.method, rough.method) == (rough.estimate, "exact", "score")
         assert (found.low, found.high) != (rough.low, rough.high)
         assert found.low == pytest.approx(rough.low, abs=0.25 * abs(rough.high - rough.low))
         for end in (found.low, found.high):
@@ -267,7 +267,9 @@ def test_comparisons_of_a_table_use_the_law_of_its_noise(noise_only):
 @pytest.mark.parametrize("counts", [[[14, 6], [6, 14]], [[12, 8], [7, 13]], [[11, 9], [8, 12]]])
 def test_the_test_of_equal_shares_agrees_with_the_intervals(counts):
     table = table_of(counts, NOISES["0.85"])
-    differs = independence_test(table).p_value <= 0.05
+    test = independence_test(table)
+    differs = test.p_value <= 0.05
+    assert test.method == "exact" and "(exact test)" in test.sentence
     for figure, equal in zip(FIGURES, (0, 1), strict=True):
         found = figure(table, *GROUPS)
         assert differs == (not found.low <= equal <= found.high)
@@ -278,3 +280,35 @@ def test_groups_of_a_table_of_many_people_are_compared_by_the_normal_distributio
     exact, normal = (table_of(counts, NOISES["1.92"], exact=each) for each in (True, False))
     for figure in FIGURES:
         assert figure(exact, *GROUPS) == figure(normal, *GROUPS)
+
+
+@pytest.mark.parametrize("census", [False, True])
+def test_strata_of_a_lone_question_are_groups_of_known_size(census):
+    """Of a single bit, "no" is everybody but "yes": the size of a stratum has no noise."""
+    noise, strata = NOISES["0.85"], ((9, 30), (17, 31))
+    parts = [
+        PublishedCounts(
+            noise,
+            size,
+            np.array([size - yes, yes, size]),
+            np.array([1, 1, 0]),
+            np.zeros(3, np.int64),
+            np.zeros(3, np.int64),
+        )
+        for yes, size in strata
+    ]
+    table = across_strata(parts, 0, True)
+    low, high = table.intervals(0.95, census=census)
+    sizes = np.array([30, 31, 61]) / 61
+    exact = low[:, 2] == high[:, 2]
+    assert exact.tolist() == [census, census, True]
+    assert np.array_equal(low[exact, 2], sizes[exact])
+    assert np.all((low[:, 2] <= sizes) & (sizes <= high[:, 2]))
+    assert np.all(low[:, :2] < high[:, :2])
+    for (yes, size), row in zip((*strata, (26, 61)), range(3), strict=True):
+        picked = table.mapped(lambda each, row=row: each[row, [1, 2]])
+        tests = small_group(GroupCounts.pair(picked, 0, census))
+        inside = tests.shares[tests.distances(tests.shares) <= LIMIT]
+        assert inside[0] < yes / size < inside[-1]
+        own = replace(picked, people=size).intervals(0.95, census=census)
+        assert [inside[0], inside[-1]] == pytest.approx([own[0][0], own[1][0]], abs=1.2 / size)

@@ -24,6 +24,7 @@ from incrowd.estimation.ratios import (
     EXACT,
     TINY,
     Comparison,
+    GroupShares,
     Unbounded,
     groups_of,
     weighting_effect,
@@ -169,7 +170,8 @@ BEYOND = 0.001  # the probability that the effect of rare answers is underestima
 class IndependenceTest:
     """A test that two questions are independent.
 
-    method: "score" with the covariance under independence, "Wald" with that at the estimate, where
+    method: "exact" with the law of the noise in two groups of few people, "score" with the
+    covariance under independence, "Wald" with that at the estimate, where
     the noise is estimated as well. statistic: under independence, chi-square with
     `degrees_of_freedom`. errors: whether the people are treated as a sample or as fixed. left_out:
     answers that cannot be distinguished from answers that nobody gave, so that they are no evidence
@@ -219,8 +221,10 @@ def independence_test(table: TableEstimate) -> IndependenceTest:
         return IndependenceTest(names, math.nan, 0, math.nan, errors, False, UNKNOWN_OVERLAP)
     _, jacobian, deviations, shares = _deviations(table)
     if all(table.exclusive) and len(deviations) == 4:
-        statistic = equal_shares(table)
-        return IndependenceTest(names, statistic, 1, _chance(1, statistic), errors)
+        groups = equal_shares(table)
+        statistic = groups.excess(DIFFERENCE, 0.0)
+        figures = statistic, 1, _chance(1, statistic)
+        return IndependenceTest(names, *figures, errors, method=groups.method)
     ends = _margins(table.noise_alone())
     used = [each.above_noise for each in ends]
     kinds = [scipy.linalg.helmert if exclusive else np.eye for exclusive in table.exclusive]
@@ -255,12 +259,13 @@ def _chance(degrees: int, statistic: float) -> float:
     return float(scipy.special.chdtrc(degrees, statistic))
 
 
-def equal_shares(table: TableEstimate) -> float:
-    """Return the statistic of the test that both groups of a 2 x 2 table give the same answers."""
+def equal_shares(table: TableEstimate) -> GroupShares:
+    """Return the shares that are compared to test that both groups of a 2 x 2 table give the same
+    answers."""
     (first, second), (groups, answers) = table.questions, table.answers
     given = [(first, group) for group in reversed(groups)]
     _, shares = groups_of(table, (second, answers[-1]), *given)
-    return shares.excess(DIFFERENCE, 0.0)
+    return shares
 
 
 def _sampling_if_independent(table: TableEstimate) -> np.ndarray:

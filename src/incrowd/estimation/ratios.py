@@ -34,7 +34,7 @@ TOLERANCE = 1e-9  # of an end
 QuestionAnswer = tuple[str, str]  # a question and one of its answers
 Scale = Literal["linear", "log"]
 Unbounded = Literal["no", "above", "below", "everywhere"]
-IntervalMethod = Literal["score", "length", "Wald"]
+IntervalMethod = Literal["score", "exact", "length", "Wald"]
 
 
 @dataclass(frozen=True)
@@ -214,6 +214,11 @@ class GroupShares:
     noise: np.ndarray
     sampling: np.ndarray
     few: tuple[SmallGroup, ...] = ()
+
+    @property
+    def method(self) -> IntervalMethod:
+        """The method of tests and intervals."""
+        return "exact" if self.few else "score"
 
     def distances(self, shares: np.ndarray) -> np.ndarray:
         """Return how far the estimates are from given shares within the groups, in squared errors.
@@ -492,6 +497,7 @@ def compared(
         estimable=not math.isnan(parts.estimate),
         reason="" if bounded else _nearest_to_zero(shares, factors),
         unbounded=unbounded,
+        method=groups.method,
     )
 
 

@@ -34,9 +34,9 @@ class PublishedCounts:
 
     noise: the law of what was added to each cell. people: those who are counted. The other fields
     are whole numbers in the shape of the table. counts: what was published, of any sign. cells: how
-    many cells of a message each count adds up. of: if each person is in exactly one of some cells,
-    the number of these; otherwise 0. missing: the number of these people less the sum of all these
-    cells; 0 if there is no such sum.
+    many cells of a message each count adds up, each with its noise; 0 if it is known exactly. of:
+    if each person is in exactly one of some cells, the number of these; otherwise 0. missing: the
+    number of these people less the sum of all these cells; 0 if there is no such sum.
     """
 
     noise: AdditiveNoise
@@ -74,6 +74,8 @@ class PublishedCounts:
             values = law.unit * self.counts[here] + law.taken * self.missing[here]
             test = _tests(self.noise, cells, of, self.people, level, census)
             low[here], high[here] = test.intervals(values)
+            if cells == of:  # nobody else can be drawn where a count without noise has all people
+                low[here] = np.where(values == law.unit * self.people, 1.0, low[here])
         return low, high
 
     def p_values(self) -> np.ndarray:
@@ -188,9 +190,6 @@ def _tests(
 ) -> CountTests:
     """Return the tests of the share of people who are in some cells."""
     law = law_of_sum(noise, cells, of)
-    if cells == of:  # all people: exact
-        one, whole = np.ones(1), np.array([law.unit * people])
-        return CountTests(one, one, whole, whole)
     return (of_people if census else of_population)(law, people, level)
 
 

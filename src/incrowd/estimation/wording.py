@@ -22,6 +22,7 @@ IN_R = """
     """
 METHODS = {
     "score": "a score test",
+    "exact": "the exact law of the noise",
     "length": "a test of its length",
     "Wald": "the standard error, enlarged for few people",
 }
