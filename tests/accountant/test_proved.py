@@ -1,5 +1,6 @@
 """Enclosures in ball arithmetic: against the accountant, exact sums, and wrong variants."""
 
+import itertools
 import math
 from fractions import Fraction
 from random import Random
@@ -12,7 +13,15 @@ pytest.importorskip("flint")
 
 from flint import arb, ctx, fmpq
 
-from incrowd.accountant import Alternatives, BitFlip, Contribution, Domain, Schema, certify
+from incrowd.accountant import (
+    AdditiveNoise,
+    Alternatives,
+    BitFlip,
+    Contribution,
+    Domain,
+    Schema,
+    certify,
+)
 from incrowd.accountant.proved import (
     BitChances,
     Exposure,
@@ -22,6 +31,7 @@ from incrowd.accountant.proved import (
     losses,
     prove,
     reports,
+    shifts,
 )
 from incrowd.accountant.proved.losses import lowered
 from incrowd.errors import ProofError
@@ -51,6 +61,13 @@ def joint(q: float, *domains: Domain) -> Contribution:
     return Contribution.of(Schema.uniform(domains, flip(q)))
 
 
+def shifted(*shifts: tuple[AdditiveNoise, int]) -> Contribution:
+    return Contribution((), shifts=shifts)
+
+
+LAPLACE, GAUSSIAN = AdditiveNoise.laplace(0.5, most=48), AdditiveNoise.gaussian(9.0, most=96)
+
+
 def ends(sent, people, epsilon, delta=DELTA, **more):
     enclosure = prove(described(sent), people, repr(epsilon), delta, **more)
     return float(enclosure.delta_low), float(enclosure.delta_high)
@@ -63,6 +80,12 @@ CASES = {
     "a small crowd": (cells(0.25, 3), 30, 1.5),
     "a report": (joint(0.15, FREE, Domain(3, 1, 1)), 3000, 1.0),
     "linked": (cells(0.25, 1).also(cells(0.45, linked=True)), 200, 0.9),
+    "shifts": (shifted((LAPLACE, 4)), None, 2.0),
+    "shifts with the noise of both services": (shifted((LAPLACE.plus(LAPLACE), 4)), None, 1.6),
+    "shifts with different noise": (shifted((LAPLACE, 1), (GAUSSIAN, 2)), None, 0.8),
+    "many shifts": (shifted((GAUSSIAN, 20)), None, 2.0),
+    "shifts and cells": (cells(0.3, 2).also(shifted((GAUSSIAN, 4))), 200, 1.5),
+    "shifts and linked": (shifted((LAPLACE, 2)).also(cells(0.4, 2, linked=True)), None, 1.5),
     "redraws": (Contribution(cells(0.2, 2).reports, redraws=1e-12), 200, 0.9),
     "alternatives": (Alternatives((cells(0.25, 2), cells(0.2, 1))), 200, 1.0),
 }
@@ -78,7 +101,11 @@ def test_a_report_composed_with_cells():
 
 @pytest.mark.parametrize(
     "case",
-    slowly_except(CASES, "one bit", "a small crowd", "a report", "linked", "alternatives"),
+    slowly_except(
+        CASES,
+        *("one bit", "a small crowd", "a report", "linked", "alternatives"),
+        *(case for case in CASES if "shifts" in case),
+    ),
 )
 def test_the_enclosure_contains_the_certificate_or_lies_below_it(case):
     sent, people, epsilon = CASES[case]
@@ -105,6 +132,65 @@ def test_no_crowd_of_a_few_people_exceeds_it(domains, people, epsilon, q):
     assert low <= truth.upper * (1 + 1e-9) and truth.lower * (1 - 1e-9) <= high
     if domains == [FREE]:
         assert high <= low * (1 + 1e-6) + 1e-15
+
+
+SHIFTS = {
+    "one": [(LAPLACE, 1)],
+    "two": [(AdditiveNoise.gaussian(2.0, most=16), 2)],
+    "of two laws": [
+        (AdditiveNoise.polya(1.0, most=12), 1),
+        (AdditiveNoise.laplace(0.7, most=8), 2),
+    ],
+}
+
+
+def delta_of_outcomes(shifts, epsilon):
+    """The sum of max(0, P - e^epsilon Q) over every outcome of the counts."""
+    counts = [law for law, n in shifts for _ in range(n)]
+    with mpmath.workdps(60):
+        alpha, total = mpmath.exp(mpmath.mpf(epsilon)), mpmath.mpf(0)
+        pairs = [list(zip((*c.whole, 0), (0, *c.whole), strict=True)) for c in counts]
+        for outcome in itertools.product(*pairs):
+            p, q = (math.prod(each) for each in zip(*outcome, strict=True))
+            total += max(mpmath.mpf(0), p - alpha * q)
+        return total / 2 ** sum(c.bits for c in counts)
+
+
+@pytest.mark.parametrize("epsilon", ["0.3", "0.7", "1", "1.4", "2.1"])
+@pytest.mark.parametrize("case", SHIFTS)
+def test_delta_of_shifts_is_enclosed_exactly(case, epsilon):
+    enclosure = prove(described(shifted(*SHIFTS[case])), None, epsilon, DELTA)
+    with mpmath.workdps(60):
+        low, high = mpmath.mpf(enclosure.delta_low), mpmath.mpf(enclosure.delta_high)
+        assert low <= delta_of_outcomes(SHIFTS[case], epsilon) <= high <= low * (1 + 1e-8)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [(AdditiveNoise.gaussian(2.0, most=16), 1)],  # one shift forgotten
+        [(AdditiveNoise.gaussian(2.0, most=18), 2)],  # another edge
+        [(AdditiveNoise.gaussian(2.01, most=16), 2)],  # another law
+    ],
+)
+def test_the_enclosure_of_other_shifts_does_not_contain_delta(others):
+    enclosure = prove(described(shifted(*others)), None, "1", DELTA)
+    true = float(delta_of_outcomes(SHIFTS["two"], "1"))
+    assert not float(enclosure.delta_low) <= true <= float(enclosure.delta_high)
+
+
+def test_shifts_on_a_lattice_are_above_the_exact_sum(monkeypatch):
+    sent = described(shifted((LAPLACE.plus(LAPLACE), 3), (GAUSSIAN, 1)))
+    exact = prove(sent, None, "1.3", DELTA)
+    monkeypatch.setattr(shifts, "MOST_OUTCOMES", 10)
+    rough = prove(sent, None, "1.3", DELTA)
+    assert rough.delta_low == "0"
+    assert float(exact.delta_high) <= float(rough.delta_high) <= 1.001 * float(exact.delta_high)
+
+
+def test_nothing_is_proved_where_both_services_work_together():
+    with pytest.raises(ProofError, match="both services work together"):
+        described(shifted((LAPLACE, 1)), named=True)
 
 
 def collection(bit: BitChances, same: int, other: int):

@@ -33,6 +33,6 @@ CASES = {
     "proof: many noises": proof(
         *(Part(FREE, BitFlip.at_least(0.2 + i / 100)) for i in range(20)), named=True
     ),
-    "proof: shifts": lambda _: described(Contribution((), shifts=((NOISE, 2),))),
+    "proof: shifts": lambda _: described(Contribution((), shifts=((NOISE, 2),)), named=True),
     "proof: time": proof(Part(FREE, FLIP), copies=20, seconds=0.0),
 }

@@ -12,6 +12,7 @@ from flint import fmpq
 from incrowd.accountant.proved.balls import unproved
 from incrowd.accountant.proved.bits import BitChances
 from incrowd.accountant.proved.reports import Flips, JointFlips
+from incrowd.accountant.proved.shifts import ShiftedCount
 from incrowd.accountant.schema import (
     AnyContribution,
     Contribution,
@@ -28,17 +29,18 @@ MOST_CLASSES = 1_000
 
 @dataclass(frozen=True)
 class Exposure:
-    """The reports of one person: bits that a crowd hides, reports of several bits, and linked bits.
+    """What one person sends: bits that a crowd hides, reports of several bits, and linked bits.
 
     Each with how many of it. linked: noise of bit flips that carry a name, and the largest number
     of bits that differ. redraws: the sum of -ln(1 - t) over the rounds in which noise was drawn
-    again with probability t.
+    again with probability t. shifts: counts that shift by one, with the noise of each.
     """
 
     bits: tuple[tuple[BitChances, int], ...] = ()
     reports: tuple[tuple[JointFlips, int], ...] = ()
     linked: tuple[tuple[fmpq, int], ...] = ()
     redraws: float = 0.0
+    shifts: tuple[tuple[ShiftedCount, int], ...] = ()
 
 
 def described(sent: AnyContribution, *, named: bool = False) -> tuple[Exposure, ...]:
@@ -52,7 +54,7 @@ def described(sent: AnyContribution, *, named: bool = False) -> tuple[Exposure, 
 
 
 def _described(sent: Contribution, named: bool) -> Exposure:
-    if sent.shifts:
+    if sent.shifts and named:
         raise unproved(sentence("accountant.proof-of-shifts"))
     bits: dict[BitChances, int] = {}
     reports: dict[JointFlips, int] = {}
@@ -68,7 +70,8 @@ def _described(sent: Contribution, named: bool) -> Exposure:
             noise, distance = _noise(part), _distance(part.domain)
             linked[noise] = linked.get(noise, 0) + number * count * distance
     counts = tuple(bits.items()), tuple(reports.items()), tuple(linked.items())
-    return Exposure(*counts, redraws=sent.redraws)
+    shifts = tuple((ShiftedCount(n.numerators, 1 << n.bits), cells) for n, cells in sent.shifts)
+    return Exposure(*counts, redraws=sent.redraws, shifts=shifts)
 
 
 def _single_bit(schema: Schema) -> BitChances | None:

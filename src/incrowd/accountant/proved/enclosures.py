@@ -28,6 +28,7 @@ from incrowd.accountant.proved.losses import (
     named_loss,
 )
 from incrowd.accountant.proved.reports import ANYTHING, JointFlips, report_bound
+from incrowd.accountant.proved.shifts import shifted_delta, split_loss
 from incrowd.catalog.sentences import sentence
 
 POINTS = 60.0  # of the lattice in one standard deviation of the loss of a typical report
@@ -46,7 +47,8 @@ class Enclosure:
 
     delta_high: no collection has a larger delta. delta_low: some collection of what is described
     has at least this delta; "0" where it was not computed, which is wherever a report of several
-    bits, or several reports of a bit with different noise for zeros and ones, go through a crowd.
+    bits, or several reports of a bit with different noise for zeros and ones, go through a crowd,
+    or counts with noise from the services are too many to add exactly or have reports beside them.
     seconds: how long it took.
     """
 
@@ -62,7 +64,7 @@ class Enclosure:
 
 def prove(
     ways: Sequence[Exposure],
-    people: int,
+    people: int | None,
     epsilon: str,
     delta: str,
     *,
@@ -72,15 +74,15 @@ def prove(
     """Enclose delta of everything that one person sends in a crowd.
 
     ways: one for each way in which the answers can change; the largest delta counts. people: the
-    honest people of the smallest collection, the person included. epsilon, delta: decimal text. The
-    bound is refined until it is at most delta, or until refining does not help. Raises ProofError,
-    also if it takes longer than `seconds`.
+    honest people of the smallest collection, the person included; None if nothing counts on them.
+    epsilon, delta: decimal text. The bound is refined until it is at most delta, or until refining
+    does not help. Raises ProofError, also if it takes longer than `seconds`.
     """
     before, clock = ctx.prec, TimeLimit(seconds)
     ctx.prec = PRECISION
     try:
         low, high = arb(0), arb(0)
-        goal = Goal(people, exact(epsilon), exact(delta), clock, progress)
+        goal = Goal(people or 1, exact(epsilon), exact(delta), clock, progress)
         for number, sent in enumerate(ways, 1):
             progress(f"way {number} of {len(ways)}" if len(ways) > 1 else "curves of bits")
             least, most = goal.of(sent)
@@ -136,9 +138,12 @@ class Goal:
     def _without_redraws(self, sent: Exposure, epsilon: arb) -> tuple[arb, arb]:
         number = sum(n for _, n in (*sent.bits, *sent.reports, *sent.linked))
         if not number:
-            return arb(0), arb(0)
-        if not sent.bits and not sent.reports:
+            if not sent.shifts:
+                return arb(0), arb(0)
+            return shifted_delta(sent.shifts, epsilon, self.clock)
+        if not (sent.bits or sent.reports or sent.shifts):
             return named_delta(sent, epsilon)
+        number += sum(n for _, n in sent.shifts)
         if number == 1 and sent.bits:
             return one_bit(sent.bits[0][0], self.people, epsilon, self._cut(), self.clock)
         if number == 1 and sent.reports:
@@ -156,9 +161,12 @@ class Goal:
         the added variance comes from them."""
         hidden: list[tuple[BitChances | JointFlips, int]] = [*sent.bits, *sent.reports]
         spreads = [(each.spread(self.people), n) for each, n in hidden]
-        number = sum(n for _, n in hidden)
+        widest = max((each.local_epsilon for each, _ in hidden), default=math.inf)
+        if sent.shifts:
+            spreads += [(count.spread, n) for count, n in sent.shifts]
+            widest = max(min(widest, 10.0), *(count.largest for count, _ in sent.shifts))
+        number = sum(n for _, n in spreads)
         mean = math.sqrt(sum(n * spread**2 for spread, n in spreads) / number)
-        widest = max(each.local_epsilon for each, _ in hidden)
         step = max(min(mean, widest) / POINTS, widest / MOST_POINTS)
         return LossGrid(step, self._cut(), 1e-4 * float(self.delta.mid()) / number)
 
@@ -168,6 +176,7 @@ class Goal:
         for report, n in sent.reports:
             self.progress("reports of several bits")
             others.append((connected(self._report_curve(report, lattice)), n))
+        others += [(split_loss(count, lattice.step), n) for count, n in sent.shifts]
         sweeps = [(*self._sweep(bit, lattice), n) for bit, n in sent.bits]
         high = arb(1)
         for level in range(LEVELS):
@@ -232,7 +241,12 @@ class Goal:
         That of bits with the same noise for zeros and ones alone; otherwise 0. Losses are lowered
         to the lattice, and what is left out only lowers delta.
         """
-        if sent.reports or sent.linked or any(len(bit.orders) > 1 for bit, _ in sent.bits):
+        if (
+            sent.reports
+            or sent.linked
+            or sent.shifts
+            or any(len(bit.orders) > 1 for bit, _ in sent.bits)
+        ):
             return arb(0)
         self.progress("one crowd, from below")
         best = arb(0)
