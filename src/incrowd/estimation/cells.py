@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
@@ -21,17 +21,44 @@ from incrowd.estimation.interactions import CellSource, CombinedTable, combined,
 from incrowd.estimation.intervals import sampling_variance
 from incrowd.estimation.tables import Provenance, TableEstimate, check_cells
 from incrowd.plans import CellsMessage, Message
+from incrowd.plans.message import SERVICES
 from incrowd.survey import AnyQuestion
 from incrowd.survey.crossings import Block, cell_answers
 from incrowd.survey.question import QuestionIds
 
 
 class CellCounts(NamedTuple):
-    """The counts of one message of cells: the number of people, and the reports of each cell."""
+    """The counts of one message of cells: the number of people, and the reports of each cell.
+
+    draws: if services add noise, how many times it was added to each cell.
+    """
 
     message: CellsMessage
     people: int
     reports: np.ndarray
+    draws: int = SERVICES
+
+    @property
+    def noise_variance(self) -> float:
+        """The variance of a cell by noise, as a share of the people."""
+        planned = self.message.noise_variance(self.people) / self.people
+        return planned * self.draws / SERVICES if self.message.by_services else planned
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The unbiased shares of the people who are in each cell."""
+        return np.asarray(self._debiased(self.reports / self.people))
+
+    @property
+    def report(self) -> float:
+        """How far one report moves the share of its cell."""
+        return float(self._debiased(1 / self.people) - self._debiased(0.0))
+
+    def _debiased(self, rate: Any) -> Any:
+        if self.message.by_services:
+            return rate
+        low, high = self.message.flips.inverse[1]
+        return low + (high - low) * rate
 
     def telling(self, ids: QuestionIds) -> list[Block]:
         """Return the blocks of cells that are informative about a table: a single bit if the table
@@ -47,10 +74,8 @@ class CellCounts(NamedTuple):
     def sources(self, ids: QuestionIds) -> Iterator[CellSource]:
         """Yield the tables that this message estimates by itself, before sums are known, if they
         are informative about the table of some questions."""
-        low, high = self.message.noise.inverse[1]
-        shares, report = low + (high - low) * self.reports / self.people, (high - low) / self.people
-        weight = self.message.noise.excess  # p and q of a cell give the variance 1 / excess
-        errors = 1 / (weight * self.people), weight, float(report)
+        shares, weight = self.shares, 1 / self.message.noise_variance(self.people)
+        errors = self.noise_variance, weight, self.report
         several = {question.id for question in self.message.questions if question.many}
         for block in self.telling(ids):
             cells, questions = shares[block.cells], block.questions
@@ -168,7 +193,7 @@ def expected_cells(
         nothing = len(cell_answers(question)) > len(of)  # a cell for choosing no option
         shares[question.id] = np.append(of, 1 - of.sum()) if nothing else of
     given = [_given(block, shares) for block in message.crossing.blocks]
-    q, p = message.noise.matrix[1]
+    q, p = (0.0, 1.0) if message.by_services else message.flips.matrix[1]
     return CellCounts(message, people, people * (q + (p - q) * np.concatenate(given)))
 
 
@@ -180,23 +205,25 @@ def _given(block: Block, shares: Mapping[str, np.ndarray]) -> np.ndarray:
     return np.asarray(reduce(np.multiply.outer, [shares[id] for id in block.questions]).ravel())
 
 
-def planned_weight(messages: Sequence[CellsMessage], ids: QuestionIds) -> float:
-    """Return the inverse noise variance of a cell of a table by generalized least squares, for one
-    person and the noise of the plan."""
-    return 1 / planned_table(messages, ids).noise_variance
+def planned_weight(messages: Sequence[CellsMessage], ids: QuestionIds, people: int) -> float:
+    """Return the inverse noise variance of a cell of a table of so many people by generalized least
+    squares, divided by people, with the noise of the plan."""
+    return 1 / (people * planned_table(messages, ids, people).noise_variance)
 
 
-def planned_noise(messages: Sequence[CellsMessage], questions: Sequence[AnyQuestion]) -> np.ndarray:
-    """Return the noise variance of each cell of a table,
-    for one person and the noise of the plan."""
-    table = planned_table(messages, tuple(question.id for question in questions))
-    return table.variances([answer_sums(question) for question in questions])
+def planned_noise(
+    messages: Sequence[CellsMessage], questions: Sequence[AnyQuestion], people: int
+) -> np.ndarray:
+    """Return the noise variance of each cell of a table of so many people, times people, with the
+    noise of the plan."""
+    table = planned_table(messages, tuple(question.id for question in questions), people)
+    return people * table.variances([answer_sums(question) for question in questions])
 
 
-def planned_table(messages: Sequence[CellsMessage], ids: QuestionIds) -> CombinedTable:
-    """Return a table of one person with the noise of the plan; no answers are used."""
+def planned_table(messages: Sequence[CellsMessage], ids: QuestionIds, people: int) -> CombinedTable:
+    """Return a table of so many people with the noise of the plan; no answers are used."""
     nobody = [
-        CellCounts(message, 1, np.zeros(message.record_bits))
+        CellCounts(message, people, np.zeros(message.record_bits))
         for message in messages
         if not ids or not set(ids).isdisjoint(message.ids)
     ]
@@ -292,10 +319,23 @@ def _p_values(
                 order = [block.questions.index(id) for id in ids]
                 reports = part.reports[block.cells].reshape(block.shape).transpose(order)
                 cells = reduce(np.multiply.outer, [each.sum(axis=1) for each in sums])
-                trials = cells.astype(np.int64) * part.people
-                q = part.message.noise.q
-                return np.asarray(scipy.special.bdtrc(by_axis(sums, reports) - 1, trials, q))
+                return _above_noise(part, by_axis(sums, reports), cells.astype(np.int64))
     return None
+
+
+def _above_noise(part: CellCounts, reports: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """Return the probability that noise alone gives at least so many reports of so many cells."""
+    law = part.message.added
+    if law is None:
+        q = part.message.flips.q
+        return np.asarray(scipy.special.bdtrc(reports - 1, cells * part.people, q))
+    chances = np.zeros_like(reports, dtype=float)
+    for number in np.unique(cells):
+        total = reduce(np.convolve, [law.chances] * int(number * part.draws), np.ones(1))
+        above = np.append(np.cumsum(total[::-1])[::-1], 0.0)  # P[noise >= -reach + i]
+        at = np.clip(np.rint(reports) + len(total) // 2, 0, len(total)).astype(np.int64)
+        chances = np.where(cells == number, above[at], chances)
+    return np.asarray(np.minimum(chances, 1.0))
 
 
 def _with_noise(

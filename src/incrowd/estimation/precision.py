@@ -129,7 +129,7 @@ def cells_axis(survey: Survey, sent: Sequence[AnyQuestion], ids: Iterable[str]) 
 def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
     """Return the inverse noise variance of a table's largest expected cell, of one person's
     reports."""
-    v = 0.0 if message.noise is None else 1 / message.noise.excess
+    v = message.noise_variance(survey.crowd)
     axes = table_axes(survey, ids)
     if message.cells:
         wanted = set(ids)
@@ -284,10 +284,11 @@ def parts_of(survey: Survey, messages: Sequence[Message], ids: Sequence[str]) ->
     parts: list[JointReport | np.ndarray] = [*holding]
     if any(message.cells and message.holds(ids) for message in messages):
         cells = [message for message in messages if message.cells]
-        table = planned_table(cells, tuple(ids))
-        weights.append(1 / table.noise_variance)
+        table = planned_table(cells, tuple(ids), survey.crowd)
+        weights.append(1 / (table.noise_variance * survey.crowd))
         copies.append(1)
-        parts.append(table.variances([answer_sums(survey.question(id)) for id in ids]))
+        sums = [answer_sums(survey.question(id)) for id in ids]
+        parts.append(survey.crowd * table.variances(sums))
     factors = (np.array(weights) / sum(weights)) ** 2 / copies
     return list(zip(factors.tolist(), parts, strict=True))
 
@@ -344,7 +345,8 @@ def theoretical_error(
     ]
     if len(by_weight) < len(messages):
         cross = [message for message in plan.messages if message.cells]
-        by_weight.append((planned_weight(cross, ids), planned_noise(cross, questions)))
+        weight = planned_weight(cross, ids, plan.survey.crowd)
+        by_weight.append((weight, planned_noise(cross, questions, people)))
     total = sum(weight for weight, _ in by_weight)
     noise = np.sum([(weight / total) ** 2 * each / people for weight, each in by_weight], axis=0)
     if noise_only:

@@ -167,7 +167,7 @@ def _with_cells(
         return reports
     reading = cells()
     messages = [part.message for part in reading.parts]
-    return (*reports, reading._replace(weight=planned_weight(messages, ids)))
+    return (*reports, reading._replace(weight=planned_weight(messages, ids, plan.survey.crowd)))
 
 
 def joint_readings(plan: Plan, counted: Tally, ids: QuestionIds) -> tuple[MessageReading, ...]:
@@ -191,11 +191,14 @@ def joint_readings(plan: Plan, counted: Tally, ids: QuestionIds) -> tuple[Messag
 def cells_reading(plan: Plan, counted: Tally) -> CellsReading:
     """Return the counts of all messages of cells. weight: 1."""
     counts = [
-        (message, counted.messages[number].tables[message.ids])
+        (number, message, counted.messages[number].tables[message.ids])
         for number, message in enumerate(plan.messages)
         if message.cells
     ]
-    parts = [CellCounts(message, int(each[0]), each[1:]) for message, each in counts]
+    parts = [
+        CellCounts(message, int(each[0]), each[1:], counted.messages[number].draws)
+        for number, message, each in counts
+    ]
     return CellsReading(tuple(parts), 1.0)
 
 
@@ -303,6 +306,8 @@ def false_reports(plan: Outline, places: ReportPlaces) -> FalseReports:
     """
 
     def of(message: Message) -> int:
+        if message.by_services:  # one for each lane of cells
+            return plan.survey.rows_per_person
         if len(places) > 1:
             return places[plan.messages.index(message)]
         if places:
@@ -310,7 +315,7 @@ def false_reports(plan: Outline, places: ReportPlaces) -> FalseReports:
         reports = sum(slots(plan)) if message.cells else message.copies
         return reports * plan.survey.rows_per_person
 
-    return FalseReports(of, shared=len(places) <= 1)
+    return FalseReports(of, shared=len(places) <= 1 and not plan.by_services)
 
 
 def places_of(plan: Plan, releases: Iterable[ClaimedRelease]) -> ReportPlaces:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 
 from incrowd.accountant.analyses import LOCAL, Analysis, plannable
 from incrowd.accountant.certificates import Certificate, certify, smallest_epsilon
+from incrowd.accountant.codes import WorstPair
+from incrowd.accountant.numerics.positive_part import DeltaBounds
+from incrowd.accountant.schema import AnyContribution
 from incrowd.errors import PlanFileError, PrivacyError
 from incrowd.guarantees.assumed import assumptions
 from incrowd.plans import EarlierPlan, Guarantee, Message, Plan
@@ -16,10 +22,8 @@ from incrowd.plans.ledger import (
     rounds_before,
     rounds_planned,
 )
-from incrowd.plans.plan import (
-    smallest_crowd,
-)
-from incrowd.plans.sent import sent, sent_by
+from incrowd.plans.plan import relied_crowd, service_epsilon
+from incrowd.plans.sent import View, sent, sent_by
 from incrowd.survey import Survey
 
 
@@ -32,11 +36,35 @@ def planned(
     PrivacyError as `certify` does.
     """
     by, privacy = plannable(survey.privacy.analysis), survey.privacy
-    crowd, everything = smallest_crowd(survey, earlier), sent(survey, messages, earlier)
-    certificate = certify(by.name, everything, crowd, privacy.epsilon)
+    crowd, service = relied_crowd(survey, messages, earlier), service_epsilon(survey, messages)
+
+    def seen(view: View) -> AnyContribution:
+        return sent(survey, messages, earlier, view)
+
+    certificate = _certified(by.name, seen, crowd, privacy.epsilon, service)
     rounds = [*rounds_before(earlier), rounds_planned(survey, messages)]
-    delta = by.promised_delta(privacy.delta)
-    return _guarantee(rounds, certificate, delta, crowd, everything.local_epsilon)
+    delta, local = by.promised_delta(privacy.delta), seen("service").local_epsilon
+    return _guarantee(rounds, certificate, delta, crowd, local, service)
+
+
+def _certified(
+    by: str,
+    seen: Callable[[View], AnyContribution],
+    crowd: int | None,
+    epsilon: float,
+    service: float | None,
+) -> Certificate:
+    """Return the certificate of everything that a person sends, towards everybody.
+
+    seen: what each party sees. service: the epsilon of one service that adds noise; None if none
+    does. Readers face more noise than a service, so that they matter only at a smaller epsilon.
+    """
+    alone = certify(by, seen("service"), crowd, epsilon if service is None else service)
+    if alone.epsilon == epsilon:
+        return alone
+    readers = certify(by, seen("readers"), crowd, epsilon)
+    worst = max(readers, alone, key=lambda certificate: certificate.delta.upper)
+    return replace(worst, epsilon=epsilon)
 
 
 def analysis_of(plan: Plan) -> Analysis:
@@ -68,8 +96,9 @@ def recertify(plan: Plan) -> Certificate:
     Raises PlanFileError as `analysis_of` does.
     """
     analysis_of(plan)
-    guarantee = plan.guarantee
-    return certify(guarantee.analysis, sent_by(plan), guarantee.crowd, guarantee.epsilon)
+    promise = plan.guarantee
+    figures = promise.crowd, promise.epsilon, promise.service_epsilon
+    return _certified(promise.analysis, partial(sent_by, plan), *figures)
 
 
 def keeps(plan: Plan, certificate: Certificate) -> bool:
@@ -87,30 +116,49 @@ def keeps(plan: Plan, certificate: Certificate) -> bool:
 def guarantee_for(plan: Plan, people: int) -> Guarantee:
     """Return the guarantee for each of `people`; the survey's `colluding` people hide no one.
 
-    A larger crowd than planned changes nothing. For a smaller one delta stays and epsilon grows; if
-    no crowd is left, or delta cannot be reached, the local guarantee remains. Raises PlanFileError
-    as `analysis_of` does.
+    A larger crowd than planned changes nothing, nor does any number of people if the services add
+    all noise. For a smaller one delta stays and epsilon grows; if no crowd is left, or delta cannot
+    be reached, the local guarantee remains. Raises PlanFileError as `analysis_of` does.
     """
     by, promise, crowd = analysis_of(plan), plan.guarantee, plan.survey.hidden(people)
-    if crowd >= promise.crowd:
+    if promise.crowd is None or crowd >= promise.crowd:
         return promise
-    everything = sent_by(plan)
-    local = everything.local_epsilon
+    seen, delta, local = partial(sent_by, plan), promise.delta, promise.local_epsilon
     with suppress(PrivacyError):
         if by.shuffled:
-            epsilon = smallest_epsilon(by.name, everything, crowd, promise.delta)
+            epsilon = smallest_epsilon(by.name, seen("readers"), crowd, delta)
+            service = promise.service_epsilon
+            if service is not None:
+                service = smallest_epsilon(by.name, seen("service"), crowd, delta)
             if epsilon < local:
-                certificate = certify(by.name, everything, crowd, epsilon)
-                return _guarantee(all_rounds(plan), certificate, promise.delta, crowd, local)
+                certificate = _certified(by.name, seen, crowd, epsilon, service)
+                return _guarantee(all_rounds(plan), certificate, delta, crowd, local, service)
     return local_guarantee(plan, crowd)
 
 
-def local_guarantee(plan: Plan, crowd: int) -> Guarantee:
-    """Return the guarantee without a shuffler, or if the shuffler also reads the reports."""
+def local_guarantee(plan: Plan, crowd: int | None) -> Guarantee:
+    """Return the guarantee without a shuffler, or if the shuffler also reads the reports.
+
+    If services add all noise, readers keep their guarantee, but nothing is left towards whoever
+    runs both services.
+    """
+    if plan.guarantee.crowd is None and plan.by_services:
+        return plan.guarantee.model_copy(update={"service_epsilon": math.inf})
     everything = sent_by(plan)
     local = everything.local_epsilon
-    certificate = certify(LOCAL.name, everything, 2, local)
-    return _guarantee(all_rounds(plan), certificate, 0.0, max(crowd, 1), local)
+    certificate = _without_crowd(everything)
+    return _guarantee(all_rounds(plan), certificate, 0.0, max(crowd or 1, 1), local)
+
+
+def _without_crowd(everything: AnyContribution) -> Certificate:
+    """Return the certificate of everything that a person sends if nobody hides it; with an infinite
+    epsilon if nothing is left."""
+    local = everything.local_epsilon
+    if local < math.inf:
+        return certify(LOCAL.name, everything, 2, local)
+    worst, nothing = (WorstPair(code="no-crowd"),), DeltaBounds(0.0, 0.0, 0.0)
+    basis = LOCAL.assumption, LOCAL.proved, LOCAL.name
+    return Certificate(LOCAL.name, local, nothing, worst, *basis)
 
 
 def requested(survey: Survey, messages: Sequence[Message]) -> Guarantee:
@@ -119,17 +167,22 @@ def requested(survey: Survey, messages: Sequence[Message]) -> Guarantee:
     It is for previews: `proved` is False, so it is not a guarantee.
     """
     by, privacy = plannable(survey.privacy.analysis), survey.privacy
-    everything, crowd = sent(survey, messages, ()), smallest_crowd(survey, ())
-    local = everything.local_epsilon
-    certificate = certify(LOCAL.name, everything, 2, local)
-    delta = by.promised_delta(privacy.delta)
-    shown = _guarantee([rounds_planned(survey, messages)], certificate, delta, crowd, local)
+    everything, crowd = sent(survey, messages), relied_crowd(survey, messages)
+    local, service = everything.local_epsilon, service_epsilon(survey, messages)
+    certificate = _without_crowd(everything)
+    delta, rounds = by.promised_delta(privacy.delta), [rounds_planned(survey, messages)]
+    shown = _guarantee(rounds, certificate, delta, crowd, local, service)
     changes = {"analysis": by.name, "epsilon": privacy.epsilon, "certified_delta": delta}
     return shown.model_copy(update={**changes, "proved": False})
 
 
 def _guarantee(
-    rounds: Sequence[Rounds], certificate: Certificate, delta: float, crowd: int, local: float
+    rounds: Sequence[Rounds],
+    certificate: Certificate,
+    delta: float,
+    crowd: int | None,
+    local: float,
+    service: float | None = None,
 ) -> Guarantee:
     return Guarantee(
         analysis=certificate.analysis,
@@ -141,4 +194,5 @@ def _guarantee(
         assumptions=assumptions(rounds, certificate.assumption),
         worst=certificate.worst,
         local_epsilon=local,
+        service_epsilon=service,
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
-from typing import Protocol
+from typing import Any, Protocol
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.certificates import redrawn
@@ -46,29 +47,46 @@ def guarantee_of(
     claims, reasons = frozenset(claims), tuple[Reduction, ...]()
     promise = guarantee = plan.guarantee
     if analysis(promise.analysis).shuffled:
-        crowd = promise.crowd if people is None else min(plan.survey.hidden(people), promise.crowd)
+        crowd = promise.crowd
+        if people is not None and crowd is not None:
+            crowd = min(plan.survey.hidden(people), crowd)
         again = repeated or (people is not None and shows_responses(plan, people))
         if reasons := tuple(_only_local(plan, claims, again, contradicted)):
             guarantee = local_guarantee(plan, crowd)
-        elif people is not None and crowd < promise.crowd:
+        elif people is not None and crowd != promise.crowd:
             guarantee, reasons = guarantee_for(plan, people), ("fewer-people",)
-        if guarantee.epsilon <= promise.epsilon:  # the devices' own noise is enough
+        if not _weaker(guarantee, promise):  # the devices' own noise is enough
             reasons = ()
+    curated = plan.by_services and people is not None and not claims
+    if curated:
+        guarantee = guarantee.model_copy(update={"service_epsilon": math.inf})
     if seed is not None:
         reasons = (*reasons, "simulation")
-    tail, rounds = max((each.tail for each in claims), default=0.0), plan.survey.rounds
+    changes: dict[str, Any] = {"reduced_by": reasons}
+    if tail := max((each.tail for each in claims), default=0.0):
+        changes |= _redrawn(guarantee, tail, plan.survey.rounds)
+    kinds: set[Mixing] = {"curator"} if curated else {_mixing(plan, each) for each in claims}
+    return guarantee.model_copy(update={**changes, "mixed_by": tuple(sorted(kinds))})
+
+
+def _weaker(guarantee: Guarantee, promise: Guarantee) -> bool:
+    """Return whether somebody may learn more than promised."""
+    service, promised = guarantee.service_epsilon or 0.0, promise.service_epsilon or 0.0
+    return guarantee.epsilon > promise.epsilon or service > promised
+
+
+def _redrawn(guarantee: Guarantee, tail: float, rounds: int) -> dict[str, float]:
+    """Return the fields of a guarantee that grow if noise is drawn again."""
     named = not analysis(guarantee.analysis).shuffled
-    hidden = (1 if named else guarantee.crowd) * rounds
+    hidden = (1 if named else guarantee.crowd or 1) * rounds
     drawn = redrawn(guarantee.epsilon, guarantee.delta, tail=tail, crowd=hidden, named=named)
     alone = redrawn(guarantee.local_epsilon, 0.0, tail=tail, crowd=rounds, named=True)
-    changes = {**drawn._asdict(), "local_epsilon": alone.epsilon, "reduced_by": reasons}
-    changes["mixed_by"] = tuple(sorted({_mixing(plan, each) for each in claims}))
-    return guarantee.model_copy(update=changes)
+    return {**drawn._asdict(), "local_epsilon": alone.epsilon}
 
 
 def _mixing(plan: Plan, claims: Claims) -> Mixing:
     if claims.mixers == 1:
-        return "shuffler"
+        return "services" if plan.by_services else "shuffler"
     cells = any(message.cells for message in plan.messages)
     return "two-mixers-of-cells" if cells else "two-mixers"
 

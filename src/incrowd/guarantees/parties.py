@@ -23,6 +23,7 @@ Party = Literal[
     "first mixer and collector",
     "inviter and collector",
     "both mixers and collector",
+    "curator",  # whoever holds the answers, and adds noise to their counts
 ]
 Services = frozenset[Service]
 
@@ -71,6 +72,9 @@ def against(guarantee: Guarantee) -> PartyLimits:
     """
     kinds = guarantee.mixed_by
     limits = PartyLimits({}, {})
+    if guarantee.service_epsilon is not None:
+        limits.afterwards.update(_against_services(guarantee, guarantee.service_epsilon))
+        return limits
     if "shuffler" in kinds or not kinds:
         limits.afterwards.update(_against_shuffler(guarantee, sealed=bool(kinds)))
     for kind in kinds:  # one plan has cells or not, so that there is at most one such kind
@@ -94,6 +98,24 @@ def _against_shuffler(guarantee: Guarantee, *, sealed: bool) -> dict[Party, Agai
         "collector": mixed,
         "readers": mixed,
         "shuffler": mixed if sealed else local,
+        "shuffler and collector": local,
+    }
+
+
+def _against_services(guarantee: Guarantee, service: float) -> dict[Party, Against]:
+    """Return the most that each party can learn if services add noise to counts.
+
+    Each service knows its own noise, and faces that of the other. Whoever knows both, or holds the
+    answers, can subtract all noise.
+    """
+    mixed, local = _limits(guarantee)
+    alone = mixed._replace(epsilon=service)
+    if "curator" in guarantee.mixed_by:
+        return {"readers": mixed, "curator": local}
+    return {
+        "collector": alone,
+        "readers": mixed,
+        "shuffler": alone,
         "shuffler and collector": local,
     }
 

@@ -34,14 +34,14 @@ def excess_of(task: SearchTask, messages: Sequence[Message]) -> float:
     groups = [(task.names(ids), i) for i, ids in enumerate(task.wanted)]
     held = [i for ids, i in groups if any(message.holds(ids) for message in cells)]
     if held:
-        leaks = [message.noise.excess for message in cells if message.noise]
+        leaks = [1 / message.noise_variance(task.people) for message in cells]
         tables = replace(task, tables=tuple(task.wanted[i] for i in held))
         sent, parities = [task.places(m.ids) for m in cells], sum(m.parities for m in cells)
         precision[held] = 1 / (np.array(inflations(tables, sent, leaks, parities)) - 1)
     joint = [message for message in messages if not message.cells]
     for ids, i in groups:
         for message in (each for each in joint if each.holds(ids)):
-            v = 0.0 if message.noise is None else 1 / message.noise.excess
+            v = message.noise_variance(task.people)
             noise = relative_noise([v.axis for v in task.among(task.wanted[i])], v)
             precision[i] += message.independent_copies / float(noise)
     small = np.array([not task.is_large(ids) for ids in task.wanted])

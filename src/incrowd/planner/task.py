@@ -65,8 +65,9 @@ class SearchTask:
     the tables' inflations rather than the largest. larger: tables that are sent like those with
     more than 1,000 cells, however many they have. beside: messages in addition to those of cells.
 
-    wanted: the tables whose errors are minimized in the end. held: what joint reports have to hold,
-    which for weights and regressions is more. given: the messages, if the survey fixes them.
+    people: the planned crowd. wanted: the tables whose errors are minimized in the end. held: what
+    joint reports have to hold, which for weights and regressions is more. given: the messages, if
+    the survey fixes them.
     """
 
     variables: tuple[SearchVariable, ...]
@@ -75,6 +76,7 @@ class SearchTask:
     mean: bool = False
     effort: Effort = FULL
     larger: tuple[VariableSet, ...] = ()
+    people: int = 1
     beside: tuple[Beside, ...] = ()
     wanted: tuple[VariableSet, ...] = ()
     held: tuple[VariableSet, ...] = ()
@@ -203,7 +205,8 @@ def task_of(survey: Survey, effort: Effort = FULL) -> SearchTask:
         tail=TAIL / survey.crowd,
     )
     variables = tuple(_variable(survey, question) for question in survey.randomized)
-    task = SearchTask(variables, (), limits, survey.objective == "mean", effort)
+    mean = survey.objective == "mean"
+    task = SearchTask(variables, (), limits, mean, effort, people=survey.crowd)
     wanted = tuple(map(task.places, wanted_tables(survey)))
     held = tuple(dict.fromkeys([*wanted, *map(task.places, survey.held)]))
     fixed = grouping(survey)

@@ -6,7 +6,7 @@ Proof: docs/mathematics.md#parities.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from incrowd.plans.message import CellsMessage, Message
 
@@ -71,16 +71,23 @@ def families(messages: Sequence[Message]) -> list[MessageFamily]:
     of its question; of several bits of one question, the one with the least noise."""
     bits: dict[str, CellsMessage] = {}
     for message in messages:
-        if message.cells and not message.parities and message.record_bits == 1:
+        if _single_flip(message):
             question = message.ids[0]
             quietest = bits.setdefault(question, message)
-            if message.noise_numerator < quietest.noise_numerator:
+            if message.flips.numerator < quietest.flips.numerator:
                 bits[question] = message
     result: list[MessageFamily] = []
     for parities in (message for message in messages if message.parities):
         singles = [bits.pop(question) for question in parities.ids if question in bits]
         result.append(
-            MessageFamily((parities, *sorted(singles, key=lambda each: each.noise_numerator)))
+            MessageFamily((parities, *sorted(singles, key=lambda each: each.flips.numerator)))
         )
     together = {id(message) for family in result for message in family.messages}
     return [*result, *(MessageFamily((each,)) for each in messages if id(each) not in together)]
+
+
+def _single_flip(message: Message) -> TypeGuard[CellsMessage]:
+    """Return whether a message is a single bit that the devices flip."""
+    if not isinstance(message, CellsMessage) or message.parities or message.by_services:
+        return False
+    return message.record_bits == 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from itertools import accumulate
 from typing import Annotated, Any, Literal
@@ -13,10 +15,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     ValidationInfo,
     field_serializer,
 )
 
+from incrowd.accountant.additive import AdditiveNoise
 from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.channels.registry import channel_of
@@ -34,7 +38,28 @@ from incrowd.survey.crossings import (
 from incrowd.survey.questions import Question
 
 FREE_BIT = Domain(1, 0, 1)
+COUNT_BITS = 64  # of a published count in a file
+SERVICES = 2  # that add noise: the mixing service and the counting service
+MOST_REACH = 1 << 16  # of a law in a plan
+NUMERATOR = re.compile("[1-9][0-9]{0,19}")
 
+
+def _written_law(law: AdditiveNoise) -> list[str]:
+    return [str(numerator) for numerator in law.numerators]
+
+
+def _read_law(written: Any) -> AdditiveNoise:
+    """Read a law from its numerators, which are texts: they are too large for numbers in JSON."""
+    if isinstance(written, AdditiveNoise):
+        return written
+    listed = isinstance(written, list) and 0 < len(written) <= MOST_REACH
+    if listed and all(isinstance(each, str) and NUMERATOR.fullmatch(each) for each in written):
+        with suppress(PrivacyError):
+            return AdditiveNoise(tuple(map(int, written)))
+    raise Unfit("plans.no-law")
+
+
+WrittenLaw = Annotated[AdditiveNoise, BeforeValidator(_read_law), PlainSerializer(_written_law)]
 NoiseNumerator = Annotated[int, Field(gt=0, lt=DENOMINATOR // 2)]
 DomainChannels = list[tuple[Domain, Channel]]
 
@@ -43,7 +68,8 @@ class BaseMessage(BaseModel):
     """The common part of both kinds of messages. In files the questions are their ids.
 
     noise_numerator: the planner's noise over 2^32, on each bit of questions without a randomizer.
-    copies: how many independent reports of it a person sends.
+    copies: how many independent reports of it a person sends. added: the law of the noise that each
+    of two services adds to every cell, instead of the planner's noise.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -53,6 +79,7 @@ class BaseMessage(BaseModel):
     copies: int = Field(default=1, ge=1)
     cells: bool = False
     parities: bool = Field(default=False, exclude_if=lambda set: not set)
+    added: WrittenLaw | None = Field(default=None, exclude_if=lambda law: law is None)
 
     @field_serializer("questions")
     def _named(self, questions: tuple[AnyQuestion, ...]) -> tuple[str, ...]:
@@ -110,6 +137,26 @@ class BaseMessage(BaseModel):
         return sum(question.bits for question in self.questions)
 
     @property
+    def bits(self) -> int:
+        """The number of bits in one report."""
+        return self.record_bits
+
+    def noise_variance(self, people: int) -> float:
+        """Return the variance of a debiased bit by noise, of a share of so many people, times
+        people; 0 if every question has a randomizer."""
+        return 0.0 if self.noise is None else 1 / self.noise.excess
+
+    @property
+    def by_services(self) -> bool:
+        """Whether the services add the noise, and the devices send the cells as they are."""
+        return self.added is not None
+
+    @property
+    def file_bits(self) -> int:
+        """The number of bits of a row in a file: those of a report, or of a published count."""
+        return COUNT_BITS if self.by_services else self.bits
+
+    @property
     def reused(self) -> str:
         """The note to add if the planner's flips are drawn once instead of in every round."""
         once = any(question.asked_memoized for question in self.questions)
@@ -121,6 +168,7 @@ class JointReport(BaseMessage):
 
     cells: Literal[False] = False
     parities: Literal[False] = Field(default=False, exclude_if=lambda set: not set)
+    added: None = Field(default=None, exclude_if=lambda law: law is None)
 
     @property
     def bits(self) -> int:
@@ -188,9 +236,11 @@ class CellsMessage(BaseMessage):
 
     parities: the bits are not the cells of one table; each says whether the two answers to a pair
     of questions differ. With the cells of each single question they give all two-way tables.
+
+    Either the devices flip the bits (`noise`), or a person sends only the cells that she is in, and
+    two services add noise to the counts (`added`).
     """
 
-    noise_numerator: NoiseNumerator
     cells: Literal[True] = True
     copies: Literal[1] = 1
 
@@ -200,9 +250,17 @@ class CellsMessage(BaseMessage):
         return parities_record(self.questions) if self.parities else crossing(self.questions)
 
     @property
-    def noise(self) -> BitFlip:
-        """The planner's noise."""
+    def flips(self) -> BitFlip:
+        """The noise of the devices. Raises ValueError if there is none."""
+        if self.noise_numerator is None:
+            raise ValueError("the services add the noise of these cells")
         return BitFlip(self.noise_numerator)
+
+    def noise_variance(self, people: int) -> float:
+        """Return the variance of a cell by noise, as a share of so many people, times people."""
+        if self.added is None:
+            return 1 / self.flips.excess
+        return SERVICES * self.added.variance / people
 
     @property
     def record_bits(self) -> int:
@@ -218,27 +276,36 @@ class CellsMessage(BaseMessage):
     def reports_each(self) -> float:
         """The approximate number of reports per person; for parities, if all answers are equally
         common."""
+        if self.added is not None:
+            return float(len(self.crossing.lanes))
         if self.parities:
             return self.record_bits / 2
-        return self.crossing.most + self.record_bits * self.noise.q
+        return self.crossing.most + self.record_bits * self.flips.q
 
     @property
     def text(self) -> str:
         """The noise, in words, and what is sent."""
+        if self.added is not None:
+            return (
+                f"each of two services adds noise with a standard deviation of "
+                f"{self.added.deviation:.3g} people to each cell; each cell is a separate report"
+            )
         bit = "pair of answers" if self.parities else "cell"
-        on_each = f"{noise(self.noise.q, 3)} on each {bit}{self.reused}"
+        on_each = f"{noise(self.flips.q, 3)} on each {bit}{self.reused}"
         if self.parities:
             return f"{on_each}; each pair of which exactly one is given is a separate report"
         return f"{on_each}; each cell that is set is a separate report"
 
     @property
     def parts(self) -> DomainChannels:
-        """The record in one report, and its noise: each bit is a separate collection."""
-        return [(FREE_BIT, self.noise)]
+        """The record in one report, and its noise: each bit is a separate collection. Empty if the
+        services add the noise."""
+        return [] if self.added else [(FREE_BIT, self.flips)]
 
     @property
     def repeats(self) -> int:
-        """The number of independent reports of `parts` to which one person's reports amount.
+        """The number of independent reports of `parts` to which one person's reports amount, or of
+        cells whose counts she can shift.
 
         It is the largest number of bits in which two records differ (with other messages:
         `incrowd.plans.changes`).
@@ -254,7 +321,11 @@ class CellsMessage(BaseMessage):
         return people
 
     def problems(self) -> Iterator[str]:
-        """Yield the fields that do not fit the questions."""
+        """Yield the fields that do not fit the questions, or each other."""
+        if (self.noise_numerator is None) == (self.added is None):
+            yield "messages.noise_numerator"
+        if self.added and (self.parities or self.memoized):
+            yield "messages.added"
         if (parities_problem if self.parities else crossing_problem)(self.questions):
             yield "messages.cells"
 
@@ -280,6 +351,11 @@ def message_facts(message: Message) -> dict[str, Any]:
         "bits": message.bits,
         "noise": None if message.noise is None else message.noise.q,
         "noise_numerator": message.noise_numerator,
+        "added_noise": message.added
+        and {
+            "standard_deviation": message.added.deviation,
+            "most_invented": message.added.most,
+        },
         "copies": message.copies,
         "cells": message.cells,
         "parities": message.parities,

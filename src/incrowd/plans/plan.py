@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import Field, PlainSerializer, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError, model_validator
 
 from incrowd import views
 from incrowd.accountant.codes import NOT_PROVED, AssumptionCode, WorstPair
@@ -43,6 +44,8 @@ Mixing = Literal[
     "shuffler",  # by one party, which invites people as well
     "two-mixers",  # by two, and a third one invites
     "two-mixers-of-cells",  # the same, and messages are cells, whose sets could be thinned
+    "services",  # by a shuffler that adds noise to cells, as does the collector
+    "curator",  # by nobody: one party holds the answers, and adds noise to their counts
 ]
 
 
@@ -84,6 +87,21 @@ class Assumption(FileModel):
     asked: tuple[AskedIn, ...] = Field(default=(), exclude_if=lambda asked: not asked)
 
 
+UNBOUNDED: Final = "unbounded"  # in files, an epsilon of which nothing is left
+
+
+def _read_epsilon(written: Any) -> Any:
+    if isinstance(written, float | int) and not math.isfinite(written):
+        return written if isinstance(written, float) and written == math.inf else None
+    return math.inf if written == UNBOUNDED else written
+
+
+LeftEpsilon = Annotated[
+    float,
+    BeforeValidator(_read_epsilon),
+    Field(ge=0),
+    PlainSerializer(lambda epsilon: UNBOUNDED if epsilon == math.inf else epsilon),
+]
 WrittenPair = Annotated[WorstPair, PlainSerializer(WorstPair.data)]
 
 
@@ -95,7 +113,10 @@ class Guarantee(FileModel):
     certified_delta: the accountant's upper bound of delta at epsilon. worst: for each kind of
     report, the pair of records (and the crowd) that attains it. proved: whether it holds for every
     collection; if not, it is not a guarantee. assumptions: that of the analysis first.
-    local_epsilon: the epsilon (with delta 0) of all that a person sends if no crowd hides it.
+    crowd is None if the plan counts on none, since the services add all noise.
+    local_epsilon: the epsilon (with delta 0) of all that a person sends if no crowd hides it;
+    infinite, in files "unbounded", if nothing is left then.
+    service_epsilon: if services add noise, the most that one of them learns alone, at delta.
     reduced_by: why the plan's promise does not hold for a collection; this is then what holds
     instead. mixed_by: how its reports are mixed, if they come over a network. All fields are codes
     and numbers; `incrowd.presentation.guarantee_text` has the words. Only `incrowd.guarantees`
@@ -103,14 +124,17 @@ class Guarantee(FileModel):
     """
 
     analysis: str = Field(min_length=1)
-    epsilon: Real = Field(ge=0)
+    epsilon: LeftEpsilon
     delta: Real = Field(ge=0, lt=1)
     certified_delta: Real = Field(ge=0, le=1)
-    crowd: int = Field(ge=1)
+    crowd: int | None = Field(ge=1)
     proved: bool
     assumptions: tuple[Assumption, ...] = Field(min_length=1)
     worst: tuple[WrittenPair, ...] = Field(min_length=1)
-    local_epsilon: Real = Field(ge=0)
+    local_epsilon: LeftEpsilon
+    service_epsilon: LeftEpsilon | None = Field(
+        default=None, exclude_if=lambda epsilon: epsilon is None
+    )
     reduced_by: tuple[Reduction, ...] = Field(default=(), exclude_if=lambda reasons: not reasons)
     mixed_by: tuple[Mixing, ...] = Field(default=(), exclude_if=lambda kinds: not kinds)
 
@@ -212,6 +236,22 @@ def smallest_crowd(survey: Survey, earlier: Sequence[EarlierPlan]) -> int:
     return min([survey.honest, *hidden])
 
 
+def relied_crowd(
+    survey: Survey, messages: Iterable[Message], earlier: Sequence[EarlierPlan] = ()
+) -> int | None:
+    """Return the honest people whom a guarantee counts on; None if the services add all noise, in
+    earlier rounds as well."""
+    every = [*messages, *(each for asked in earlier for each in asked.messages)]
+    return None if all(each.by_services for each in every) else smallest_crowd(survey, earlier)
+
+
+def service_epsilon(survey: Survey, messages: Iterable[Message]) -> float | None:
+    """Return the most that a service which adds noise may learn alone; None if none does."""
+    if not any(message.by_services for message in messages):
+        return None
+    return survey.privacy.service_epsilon or survey.privacy.epsilon
+
+
 class Outline(FileModel):
     """A survey, and the messages that each person would send. Nothing is promised about them.
 
@@ -220,6 +260,17 @@ class Outline(FileModel):
 
     survey: Survey
     messages: Messages
+
+    @property
+    def by_services(self) -> bool:
+        """Whether services add noise, to the cells of some message."""
+        return any(message.by_services for message in self.messages)
+
+    @property
+    def least(self) -> int:
+        """The number of people that a release needs: the crowd, unless services add all noise."""
+        alone = all(message.by_services for message in self.messages)
+        return self.survey.least if alone else self.survey.crowd
 
     def by_cells_alone(self, ids: Iterable[str]) -> bool:
         """Return whether only cells, and no joint report, contain the randomized ones of these
@@ -288,7 +339,8 @@ class Plan(views.Notebook, Outline):
         wanted: dict[str, tuple[object, object]] = {
             "analysis": (promise.analysis, survey.privacy.analysis),
             "epsilon": (promise.epsilon, survey.privacy.epsilon),
-            "crowd": (promise.crowd, smallest_crowd(survey, self.earlier)),
+            "crowd": (promise.crowd, relied_crowd(survey, self.messages, self.earlier)),
+            "service_epsilon": (promise.service_epsilon, service_epsilon(survey, self.messages)),
             "reduced_by": (promise.reduced_by, ()),
             "mixed_by": (promise.mixed_by, ()),
         }
@@ -303,7 +355,8 @@ class Plan(views.Notebook, Outline):
         promise = self.guarantee
         figures = f"epsilon={promise.epsilon:g}, delta={promise.delta:g}, {promise.analysis}"
         sent = f"messages={len(self.messages)}, digest={self.digest[:12]}…"
-        return f"Plan({self.survey.name!r}, {figures}, crowd={promise.crowd:,}, {sent})"
+        crowd = "no crowd" if promise.crowd is None else f"crowd={promise.crowd:,}"
+        return f"Plan({self.survey.name!r}, {figures}, {crowd}, {sent})"
 
     __str__ = __repr__
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
+from typing import Literal
 
+from incrowd.accountant.additive import BITS, AdditiveNoise
 from incrowd.accountant.schema import (
     Alternatives,
     AnyContribution,
@@ -31,30 +33,47 @@ from incrowd.plans.ledger import (
 )
 from incrowd.survey import Survey
 
+NO_NOISE = AdditiveNoise((1 << BITS,))  # of counts that one party saw: nothing is left
+View = Literal["service", "readers"]  # who faces the noise of one service, or of both
 
-def sent_by(plan: Plan) -> AnyContribution:
-    """Return all that a person sends by a plan and sent in the earlier rounds that it covers."""
-    return _sent(all_rounds(plan))
+
+@lru_cache(maxsize=64)
+def twice(law: AdditiveNoise) -> AdditiveNoise:
+    """Return the law of what both services add."""
+    return law.plus(law)
+
+
+def sent_by(plan: Plan, view: View = "service") -> AnyContribution:
+    """Return all that a person sends by a plan and sent in the earlier rounds that it covers.
+
+    view: one of the services that add noise, which faces only the noise of the other one; or
+    readers. The shuffler sees sealed reports and the results, the collector the counts before its
+    own noise: their views are alike.
+    """
+    return _sent(all_rounds(plan), view)
 
 
 def sent(
-    survey: Survey, messages: Sequence[Message], earlier: Sequence[EarlierPlan] = ()
+    survey: Survey,
+    messages: Sequence[Message],
+    earlier: Sequence[EarlierPlan] = (),
+    view: View = "service",
 ) -> AnyContribution:
     """Return all that a person sends by some messages, in all rounds and for all rows she may have.
 
-    earlier: earlier rounds with the same people, included.
+    earlier: earlier rounds with the same people, included. view: as in `sent_by`.
     """
-    return _sent([*rounds_before(earlier), rounds_planned(survey, messages)])
+    return _sent([*rounds_before(earlier), rounds_planned(survey, messages)], view)
 
 
-def sent_before(earlier: Sequence[EarlierPlan]) -> AnyContribution:
-    """Return what a person sent in earlier rounds."""
-    return _sent(rounds_before(earlier))
+def sent_before(earlier: Sequence[EarlierPlan], view: View = "service") -> AnyContribution:
+    """Return what a person sent in earlier rounds. view: as in `sent_by`."""
+    return _sent(rounds_before(earlier), view)
 
 
-def _sent(plans: Sequence[Rounds]) -> AnyContribution:
+def _sent(plans: Sequence[Rounds], view: View) -> AnyContribution:
     exposed, ways = repeated(plans).exposed, _ways_each(plans)
-    each = (contribution for rounds in plans for contribution in _of_rounds(rounds, exposed, ways))
+    each = (sent for rounds in plans for sent in _of_rounds(rounds, exposed, ways, view))
     return reduce(_also, each)
 
 
@@ -72,7 +91,7 @@ def _ways_each(plans: Sequence[Rounds]) -> int:
 
 
 def _of_rounds(
-    rounds: Rounds, exposed: frozenset[Permanent], ways: int
+    rounds: Rounds, exposed: frozenset[Permanent], ways: int, view: View
 ) -> Iterator[AnyContribution]:
     """Yield what a person sends in the rounds of one plan.
 
@@ -83,6 +102,14 @@ def _of_rounds(
     survey, messages, _ = rounds[0]
     linked, rows = sum(release.linked for release in rounds), survey.rows_per_person
     for family in families(messages):
+        law = family.messages[0].added
+        if law is not None:
+            faced = law if view == "service" else twice(law)
+            shifts = rows * family.messages[0].repeats
+            hidden, alone = (len(rounds) - linked) * shifts, linked * shifts
+            pairs = ((faced, hidden), (NO_NOISE, alone))
+            yield Contribution((), shifts=tuple((law, cells) for law, cells in pairs if cells))
+            continue
         if family.messages[0].memoized:
             names = {name for message in family.messages for name in permanent(survey, message)}
             yield _of_family(family, rows, ways, linked=linked > 0 or not names.isdisjoint(exposed))

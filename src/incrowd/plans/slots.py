@@ -6,12 +6,12 @@ Proof: docs/protocol.md, "Slots".
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.plans.message import Message
+from incrowd.plans.message import CellsMessage, Message
 from incrowd.plans.plan import Outline, Plan
 from incrowd.survey import Survey
 
@@ -28,8 +28,11 @@ def shared(messages: Sequence[Message]) -> Pools:
     """Return the pools of messages in an upload to one shuffler.
 
     A permanent set has separate slots, since it is drawn once and has to fit whatever else is
-    drawn. All other messages share the first pool.
+    drawn. All other messages share the first pool. If services add noise, each message has slots of
+    its own (`lanes`).
     """
+    if any(message.by_services for message in messages):
+        return separate(messages)
     sets = [number for number, message in enumerate(messages) if message.cells and message.memoized]
     shared = tuple(number for number in range(len(messages)) if number not in sets)
     return tuple(pool for pool in (shared, *((number,) for number in sets)) if pool)
@@ -43,8 +46,9 @@ def separate(messages: Sequence[Message]) -> Pools:
 def slots(plan: Outline) -> tuple[int, ...]:
     """Return the number of slots of each pool of messages in an upload to one shuffler.
 
-    One for each copy of a joint report. The number of reports of cells is random: they get the
-    fewest slots whose tail t keeps crowd * t <= 1e-9, summed over the pools with such messages.
+    One for each copy of a joint report, and one for each lane of cells to which services add noise.
+    The number of reports of other cells is random: they get the fewest slots whose tail t keeps
+    crowd * t <= 1e-9, summed over the pools with such messages.
     """
     return slots_of(plan.survey, plan.messages)
 
@@ -59,7 +63,7 @@ def slots_of(
 ) -> tuple[int, ...]:
     """Return the same for messages that are not yet part of a plan, by default for one shuffler."""
     together = [[messages[number] for number in pool] for pool in pools or shared(messages)]
-    random = sum(any(message.cells for message in pool) for pool in together)
+    random = sum(any(map(_is_random, pool)) for pool in together)
     return tuple(_fewest(pool, TAIL / (survey.crowd * max(random, 1))) for pool in together)
 
 
@@ -108,6 +112,35 @@ def tail(plan: Plan, slots: Sequence[int], pools: Pools | None = None) -> float:
     return min(1.0, math.fsum(law.above(places) for law, places in laws))
 
 
+class Lane(NamedTuple):
+    """What shares a number on the wire if services add noise: the cells of a message of which a
+    person is in one at most, or a joint report.
+
+    Each person has `slots` for it, and the mixing service adds `invented` sealed reports, always as
+    many. cells: their numbers in the message; empty for a joint report.
+    """
+
+    message: int
+    cells: tuple[int, ...]
+    slots: int
+    invented: int
+
+
+def lanes(plan: Outline) -> tuple[Lane, ...]:
+    """Return the lanes of an upload to a service that adds noise, in order."""
+    return tuple(
+        lane for number, message in enumerate(plan.messages) for lane in _of(number, message)
+    )
+
+
+def _of(number: int, message: Message) -> Iterator[Lane]:
+    if message.added is None:
+        yield Lane(number, (), message.copies, 0)
+    elif isinstance(message, CellsMessage):
+        for cells in message.crossing.lanes:
+            yield Lane(number, cells, 1, len(cells) * message.added.most)
+
+
 class _Law(NamedTuple):
     """A law on whole numbers: the probabilities of `first` and on; those below 1e-40 are left
     out."""
@@ -136,13 +169,20 @@ def _law(messages: Sequence[Message]) -> _Law:
     many options as allowed: the more bits are set, the more reports there are."""
     law = _Law(0, np.ones(1))
     for message in messages:
-        if message.cells:  # the set bits that stay set, and the others that are flipped
-            chosen, noise = message.crossing.most, message.noise
+        if isinstance(message, CellsMessage) and message.by_services:
+            law = law.plus(_Law(len(message.crossing.lanes), np.ones(1)))
+        elif isinstance(message, CellsMessage):  # bits that stay set, and others that are flipped
+            chosen, noise = message.crossing.most, message.flips
             law = law.plus(_binomial(chosen, noise.p))
             law = law.plus(_binomial(message.record_bits - chosen, noise.q))
         else:
             law = law.plus(_Law(message.copies, np.ones(1)))
     return law
+
+
+def _is_random(message: Message) -> bool:
+    """Return whether the number of a person's reports is random."""
+    return message.cells and not message.by_services
 
 
 def _binomial(trials: int, chance: float) -> _Law:

@@ -96,10 +96,13 @@ def _pieces(plan: Plan, message: CellsMessage) -> Example:
 
     A single bit has a piece for the second answer only; a parity is for exactly one of two.
     """
-    block, noise = message.crossing.blocks[0], message.noise
+    block = message.crossing.blocks[0]
     single, others = block.shape == (1,), message.record_bits - 1
     answers = tuple(cell_answers(plan.survey.question(id))[int(single)] for id in block.questions)
     piece = report = _either(plan, block) if message.parities else f"“{BETWEEN.join(answers)}”"
+    if message.by_services:
+        return Example(block.questions, answers, piece, report, math.inf)
+    noise = message.flips
     if others:
         draw = _draws(plan, BETWEEN.join(message.ids), 1)[0]
         if message.parities:

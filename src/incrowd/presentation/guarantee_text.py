@@ -307,8 +307,9 @@ def guarantee_symbols(guarantee: Guarantee) -> str:
     kind = f"{pair}-differential privacy" if guarantee.proved else pair
     shuffled = analysis(guarantee.analysis).shuffled
     alone = f" {without_shuffler(guarantee)}" if shuffled else ""
+    crowd = "" if guarantee.crowd is None else f", for a crowd of {guarantee.crowd:,}"
     return (
-        f'{kind} by the analysis "{guarantee.analysis}", for a crowd of {guarantee.crowd:,}; '
+        f'{kind} by the analysis "{guarantee.analysis}"{crowd}; '
         f"neighboring collections differ in one person's answers.{alone}"
     )
 
@@ -538,7 +539,7 @@ def local_figures(guarantee: Guarantee) -> str:
 def warnings(guarantee: Guarantee) -> tuple[str, ...]:
     """Return warnings about weak promises, for people who have to decide."""
     texts = []
-    if guarantee.delta * guarantee.crowd >= 1:
+    if guarantee.delta * (guarantee.crowd or 1) >= 1:
         texts.append(
             f"delta {bound(guarantee.delta)} is at least 1 / crowd: publishing one person's "
             "answers outright would satisfy this guarantee; choose a smaller delta"

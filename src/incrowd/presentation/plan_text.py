@@ -160,7 +160,8 @@ def _services(plan: Plan, promise: Guarantee, organizations: Organizations) -> I
 
 def hidden_by_pieces(plan: Plan, promise: Guarantee) -> Iterator[str]:
     """Explain what hides the pieces of one person, for plans whose cells are mixed."""
-    invented = [plan.survey.crowd * each.noise.q for each in plan.messages if each.cells]
+    flipped = [each.noise for each in plan.messages if each.cells and each.noise]
+    invented = [plan.survey.crowd * noise.q for noise in flipped]
     if not (invented and analysis(promise.analysis).shuffled):
         return
     least, most = (f"{number:,.0f}" for number in (min(invented), max(invented)))
@@ -259,7 +260,7 @@ def _crowd(plan: Plan, promise: Guarantee) -> str:
             f"{survey.crowd:,} people{each}, of whom up to {survey.colluding:,} may cooperate with "
             f"the analyst: the other {survey.honest:,} hide each other."
         )
-    if promise.crowd < survey.honest:
+    if promise.crowd is not None and promise.crowd < survey.honest:
         text += f" An earlier round had fewer: the guarantee relies on only {promise.crowd:,}."
     return f"{text} If fewer take part, privacy is weaker and is recomputed."
 

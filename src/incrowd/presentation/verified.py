@@ -62,7 +62,8 @@ def proof_sentence(proof: Enclosure | str, holds: Guarantee) -> str:
     """Return what was proved in interval arithmetic of a guarantee, or why nothing was."""
     if isinstance(proof, str):
         return f"there is no proof in interval arithmetic: it {proof}"
-    crowd = f" in a crowd of {holds.crowd:,}" if analysis(holds.analysis).shuffled else ""
+    shuffled = holds.crowd is not None and analysis(holds.analysis).shuffled
+    crowd = f" in a crowd of {holds.crowd:,}" if shuffled else ""
     proved = (
         f"delta is at most {proof.delta_high}: proved by interval arithmetic in "
         f"{proof.seconds:.1f} s, for epsilon {number_text.bound(holds.epsilon, 6)}{crowd}"

@@ -34,7 +34,7 @@ def check_origin(plan: Plan, digest: str, reports: Collection) -> Message:
     if not 0 <= reports.message < len(plan.messages):
         raise ReportsError.of("reports", "reports.no-such-message", message=reports.message + 1)
     message = plan.messages[reports.message]
-    bits = message.bits
+    bits = message.file_bits
     if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
         raise ReportsError.of("reports", "reports.number-of-bits", bits=reports.bits, planned=bits)
     if reports.people is None and message.declared(0) is not None:

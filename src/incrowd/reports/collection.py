@@ -65,6 +65,9 @@ class Collection:
         Whose reports these are, if questions are open; several strata were released as one.
     release : ClaimedRelease or None
         The claims about reports that came over a network.
+    draws : int
+        0 for reports. If services add noise, the rows are the published counts of the cells, in
+        order, as signed integers; this is how many times noise was added to each.
 
     Examples
     --------
@@ -88,12 +91,15 @@ class Collection:
     part: int = 0
     strata: tuple[str, ...] = ()
     release: ClaimedRelease | None = None
+    draws: int = 0
 
     def __len__(self) -> int:
         return len(self.packed)
 
     def __repr__(self) -> str:
         sizes = f"{quantity(len(self), 'reports')} of {quantity(self.bits, 'bits')}"
+        if self.draws:
+            sizes = f"{quantity(len(self), 'counts')} of {quantity(self.people or 0, 'people')}"
         where = f"plan={self.plan[:12]}…, message={self.message}"
         return f"Collection({where}, {sizes}{views.simulated(self.seed)})"
 
@@ -258,6 +264,7 @@ def _collection(file: pa.parquet.ParquetFile, table: pa.Table, path: str | Path)
         persons=persons,
         strata=_strata(metadata),
         release=release,
+        draws=_count(metadata, "incrowd.draws") or 0,
     )
 
 
@@ -305,6 +312,7 @@ def _metadata(collection: Collection) -> dict[str, str]:
         "simulation_seed": collection.seed,
         "strata": json.dumps(collection.strata) if collection.strata else None,
         "release": collection.release.model_dump_json() if collection.release else None,
+        "draws": collection.draws or None,
     }
     return {f"{NAME}{key}": str(value) for key, value in fields.items() if value is not None}
 

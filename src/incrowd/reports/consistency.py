@@ -66,7 +66,7 @@ def check_people(plan: Plan, tally: Tally) -> None:
     """
     for number, counts in chain.from_iterable(crowd.items() for crowd in tally.crowds):
         message = plan.messages[number]
-        if not message.cells:
+        if not message.cells or message.by_services:
             continue
         low = sends(message, counts.declared).low
         if counts.accepted < low:
@@ -117,7 +117,7 @@ def sends(message: CellsMessage, people: int) -> Sends:
     Bernstein's inequality (Boucheron, Lugosi and Massart 2013, theorem 2.10) the probability beyond
     the result is below FALSE_ALARM on each side.
     """
-    record, p, q = message.crossing, message.noise.p, message.noise.q
+    record, p, q = message.crossing, message.flips.p, message.flips.q
     log = -math.log(FALSE_ALARM)
     slack = log / 3 + math.sqrt(log * log / 9 + 2 * log * people * record.cells * p * q)
     least, most = (people * (k * p + (record.cells - k) * q) for k in (record.fewest, record.most))
@@ -132,6 +132,8 @@ def _wrong(plan: Plan, message: Message, counts: MessageTally, tally: Tally) -> 
     """Yield what is impossible in the counts of a message."""
     if min(counts.accepted, counts.rejected, counts.declared) < 0:
         yield sentence("reports.fewer-than-none")
+    if message.by_services != (counts.draws > 0):
+        yield sentence("reports.wrong-draws", draws=counts.draws)
     held = set(filter(message.holds, tally.tables))
     if message.cells:
         held = {message.ids} if tally.tables else set()
@@ -171,6 +173,8 @@ def _adds_up(
     kind: TallyKind,
 ) -> bool:
     """Return whether the accepted reports can give these counts; necessary conditions only."""
+    if message.by_services:  # published counts can be negative, and exceed the people
+        return bool(table[0] == counts.declared)
     if message.cells:
         right = table[0] == counts.declared and table[1:].sum() == counts.accepted
         return bool(right and table.min() >= 0)
@@ -286,7 +290,7 @@ def impossible_rates(plan: Plan, tallies: Sequence[MessageTally]) -> Iterator[Im
 def impossible_people(plan: Plan, tallies: Sequence[MessageTally]) -> Iterator[ImpossiblePeople]:
     """Yield the messages of cells whose people cannot have sent that many reports."""
     for number, (message, counts) in enumerate(zip(plan.messages, tallies, strict=True), 1):
-        if message.cells:
+        if message.cells and not message.by_services:
             low, high = sends(message, counts.declared)
             bounds = max(math.ceil(low), 0), math.floor(high)
             if not bounds[0] <= counts.accepted <= bounds[1]:

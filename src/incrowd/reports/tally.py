@@ -17,6 +17,7 @@ from incrowd.kernels.compilation import load_compiler
 from incrowd.kernels.counts import count_bits
 from incrowd.plans import Message, Plan
 from incrowd.plans.claims import ClaimedRelease, together
+from incrowd.plans.message import COUNT_BITS
 from incrowd.plans.strata import StratumNames
 from incrowd.reports.acceptance import accepted, check_origin
 from incrowd.reports.collection import Collection
@@ -36,13 +37,16 @@ class MessageTally:
     others. declared: people who took part, as the collections declare; 0 if they do not. tables:
     joint counts by the questions' ids, as in `incrowd.reports.moments`; for a text question the
     counts in each cohort. For cells one table, under the ids of all their questions: how many
-    people took part, then the reports of each cell.
+    people took part, then the reports of each cell. draws: if services add noise to the counts of
+    cells, how many times it was added to each; `accepted` is then the number of people, since
+    nobody may know how many reports there were.
     """
 
     accepted: int
     rejected: int
     declared: int
     tables: Mapping[QuestionIds, np.ndarray]
+    draws: int = 0
 
     def __add__(self, other: MessageTally) -> MessageTally:
         """Return the sum."""
@@ -51,6 +55,7 @@ class MessageTally:
             rejected=self.rejected + other.rejected,
             declared=self.declared + other.declared,
             tables={ids: counts + other.tables[ids] for ids, counts in self.tables.items()},
+            draws=self.draws + other.draws,
         )
 
     def people(self, message: Message) -> int:
@@ -213,16 +218,20 @@ def count_part(plan: Plan, part: Collection, wanted: Tally) -> Tally:
     Raises ReportsError if it belongs to another plan.
     """
     message = check_origin(plan, wanted.plan, part)
-    declared = part.people or 0
-    if message.cells:
+    declared, rejected = part.people or 0, 0
+    if message.by_services:
+        number, cells = declared, published(part, message.record_bits)
+        tables = {message.ids: np.append(declared, cells)} if wanted.tables else {}
+    elif message.cells:
         cells = cell_counts(part.packed, message.record_bits)
         number = int(cells.sum())
         tables = {message.ids: np.append(declared, cells)} if wanted.tables else {}
+        rejected = len(part) - number
     else:
         packed = accepted(message, part.packed)
-        number = len(packed)
+        number, rejected = len(packed), len(part) - len(packed)
         tables = dict(_tables(plan, message, packed, wanted))
-    counts = MessageTally(number, len(part) - number, declared, tables)
+    counts = MessageTally(number, rejected, declared, tables, part.draws)
     return replace(
         wanted,
         messages={part.message: counts},
@@ -265,6 +274,21 @@ def cell_counts(packed: np.ndarray, cells: int) -> np.ndarray:
     if size > 2:
         numbers = np.minimum(numbers, cells).astype(np.int64)
     return np.bincount(numbers, minlength=cells)[:cells]
+
+
+def as_counts(counts: np.ndarray) -> np.ndarray:
+    """Return published counts as the rows of a collection: uint8, shape (cells, 8)."""
+    return np.ascontiguousarray(counts, "<i8").view(np.uint8).reshape(-1, COUNT_BITS // 8)
+
+
+def published(part: Collection, cells: int) -> np.ndarray:
+    """Return the published counts of the cells in a collection: int64, shape (cells,).
+
+    Raises ReportsError if it does not have one count for each cell, and all of them.
+    """
+    if part.packed.shape != (cells, COUNT_BITS // 8) or part.draws < 1 or part.part:
+        raise ReportsError.of("reports", "reports.no-counts", value=part.id, cells=cells)
+    return np.ascontiguousarray(part.packed).view("<i8").reshape(-1).astype(np.int64)
 
 
 def cohort_counts(packed: np.ndarray, bits: slice, cohort_bits: int) -> np.ndarray:

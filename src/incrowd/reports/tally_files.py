@@ -42,7 +42,8 @@ class _Table(StrictFileModel):
     def read(self) -> np.ndarray:
         """Return the counts as int64. Raises ValueError if they are not counts of that shape."""
         counts = np.array(self.counts)
-        if counts.dtype != np.int64 or counts.ndim != 1 or not 0 <= counts.min() <= MOST:
+        least, most = counts.min(initial=0), counts.max(initial=0)
+        if counts.dtype != np.int64 or counts.ndim != 1 or max(-least, most) > MOST:
             raise ValueError("are not counts")
         return counts.reshape(self.shape)
 
@@ -52,6 +53,7 @@ class _MessageEntry(StrictFileModel):
     rejected: FileCount
     declared: FileCount
     tables: list[_Table]
+    draws: FileCount = 0
 
 
 class _StratumCounts(StrictFileModel):
@@ -165,6 +167,7 @@ def _read_messages(crowd: Mapping[str, _MessageEntry]) -> dict[int, MessageTally
             rejected=message.rejected,
             declared=message.declared,
             tables={tuple(table.questions): table.read() for table in message.tables},
+            draws=message.draws,
         )
         for number, message in crowd.items()
     }

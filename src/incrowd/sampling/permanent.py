@@ -289,11 +289,12 @@ def remembered_sets(
 
     rows, places: the set bits of the records, sorted by row then place. most: per person.
     """
-    name = series(plan.survey.name, message, message.noise)
+    noise = message.flips
+    name = series(plan.survey.name, message, noise)
     records = np.split(places, np.searchsorted(rows, np.arange(1, len(memory))))
     sets = [
         permanent_set(
-            key, record, message.record_bits, message.noise, name, ",".join(message.ids), most=most
+            key, record, message.record_bits, noise, name, ",".join(message.ids), most=most
         )
         for key, record in zip(memory, records, strict=True)
     ]

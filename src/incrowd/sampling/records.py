@@ -220,10 +220,12 @@ def draw_cohorts(message: Message, people: int, keystream: Keystream) -> dict[st
 def randomize_cells(
     rows: np.ndarray, places: np.ndarray, people: int, message: CellsMessage, keystream: Keystream
 ) -> np.ndarray:
-    """Return the cells that are set after the noise, as reports. rows, places: as for
-    `set_bits`."""
+    """Return the cells that are set after the noise, as reports; those of the records if services
+    add the noise. rows, places: as for `set_bits`."""
+    if message.by_services:
+        return as_reports(places, message.bits)
     shape = people, message.record_bits
-    return as_reports(set_bits(rows, places, shape, message.noise, keystream), message.bits)
+    return as_reports(set_bits(rows, places, shape, message.flips, keystream), message.bits)
 
 
 def repeat_cells(

@@ -17,6 +17,8 @@ from functools import lru_cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.survey.question import AnyQuestion
 
@@ -30,13 +32,15 @@ class Block(NamedTuple):
     questions: the ids, one for each axis. shape: the number of answers on each axis; (1,) is the
     single bit of questions with two answers each, set for those who give the second answer to an
     odd number of them: to the only question, or to one of two. exclusive: whether every person is
-    in exactly one cell (of the single bit: in it, or not).
+    in exactly one cell (of the single bit: in it, or not). several: the axis of the question that
+    allows several answers, if there is one.
     """
 
     questions: tuple[str, ...]
     first: int
     shape: tuple[int, ...]
     exclusive: bool
+    several: int | None = None
 
     @property
     def size(self) -> int:
@@ -47,6 +51,15 @@ class Block(NamedTuple):
     def cells(self) -> slice:
         """The numbers of the cells."""
         return slice(self.first, self.first + self.size)
+
+    @property
+    def lanes(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of cells of which a person is in one at most: all, or those of an option."""
+        numbers = np.arange(self.first, self.first + self.size).reshape(self.shape)
+        if self.several is None:
+            return (tuple(numbers.ravel().tolist()),)
+        options = np.moveaxis(numbers, self.several, 0)
+        return tuple(tuple(cells.ravel().tolist()) for cells in options)
 
 
 class Crossing(NamedTuple):
@@ -65,6 +78,11 @@ class Crossing(NamedTuple):
     def cells(self) -> int:
         """The number of bits of a record."""
         return sum(block.size for block in self.blocks)
+
+    @property
+    def lanes(self) -> tuple[tuple[int, ...], ...]:
+        """All cells, by lanes: a person sends one report or one dummy for each lane."""
+        return tuple(lane for block in self.blocks for lane in block.lanes)
 
 
 def cell_answers(question: AnyQuestion) -> tuple[str, ...]:
@@ -88,7 +106,7 @@ def crossing(questions: tuple[AnyQuestion, ...]) -> Crossing:
         block = Block(ids, 0, (1,) if single else shape, True)
         return Crossing((block,), int(not single), 1, 1 if single else 2)
     [place] = several
-    options = Block(ids, 0, shape, False)
+    options = Block(ids, 0, shape, False, place)
     domain = questions[place].domain
     if len(questions) == 1:
         return Crossing((options,), domain.fewest, domain.most, domain.distance)

@@ -39,6 +39,11 @@ class Survey(views.Notebook, WrittenSurvey):
     colluding : int
         The number of people in the crowd who are assumed to work with the analyst, and who
         therefore hide no one.
+    least : int
+        The number of people that a release needs if the services add the noise; nobody is then
+        hidden by others, and the crowd serves for planning only.
+    census : bool
+        Whether everybody was asked, so that those who answered are not a sample of others.
     copies : int
         Of one joint report of all questions.
     reports_per_person : int or None

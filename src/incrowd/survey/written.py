@@ -20,6 +20,7 @@ from incrowd.survey.words import LANGUAGE, Tag
 
 MOST_COPIES = 10_000
 MOST_ROUNDS = 1000
+LEAST = 10  # people of a release whose noise the services add, unless the survey says otherwise
 MOST_PEOPLE = 10**13  # 10 billion people of 1,000 rows each
 
 
@@ -34,7 +35,10 @@ class Privacy(Frozen):
     every collection in which enough honest people take part, by the smallest of all proved bounds;
     `blanket` and `seat` use only one of them. `outlier` is the papers' analysis: exact for
     homogeneous crowds, but not a guarantee. local_epsilon: the largest allowed epsilon if the
-    reports are not mixed.
+    reports are not mixed. noise: who adds the noise of cells: the devices, which flip them; or the
+    mixing service and the counting service, each of which adds to their counts; `auto` chooses the
+    services where tables become clearly more precise. service_epsilon: the most that one of these
+    services may learn alone; by default epsilon.
     """
 
     epsilon: Real = Field(gt=0, strict=True)
@@ -42,6 +46,12 @@ class Privacy(Frozen):
     analysis: str = Field(default="shuffle", min_length=1, strict=True)
     local_epsilon: Real | None = Field(
         default=None, gt=0, strict=True, exclude_if=lambda cap: cap is None
+    )
+    noise: Literal["devices", "services", "auto"] = Field(
+        default="devices", exclude_if="devices".__eq__
+    )
+    service_epsilon: Real | None = Field(
+        default=None, gt=0, strict=True, exclude_if=lambda epsilon: epsilon is None
     )
 
 
@@ -77,6 +87,8 @@ class WrittenSurvey(Frozen):
     name: str = Field(min_length=1)
     language: Tag = Field(default=LANGUAGE, exclude_if=LANGUAGE.__eq__)
     crowd: int = Field(ge=2, le=MOST_PEOPLE, strict=True)
+    least: int = Field(default=LEAST, ge=2, strict=True, exclude_if=LEAST.__eq__)
+    census: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
     colluding: int = Field(default=0, ge=0, strict=True)
     copies: int = Field(default=1, ge=1, le=MOST_COPIES, strict=True)
     reports_per_person: int | None = Field(default=None, ge=1, le=MOST_COPIES, strict=True)
