@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from incrowd.collection.protocol.bundle import Bundle, least_reserve
+from incrowd.collection.protocol.bundle import Bundle, reserve_of
 from incrowd.errors import IncrowdError, IncrowdWarning, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
@@ -64,7 +64,7 @@ def bundle_of(kind: type[AnyBundle], plan: Plan, terms: Terms, **given: Any) -> 
     """
     survey = plan.survey
     stated = terms.model_dump(include=set(kind.model_fields) & set(type(terms).model_fields))
-    reserve = least_reserve(survey.crowd) if terms.reserve is None else terms.reserve
+    reserve = reserve_of(plan) if terms.reserve is None else terms.reserve
     derived = {
         "plan": plan,
         "wording": _wording(survey, terms),

@@ -114,10 +114,10 @@ def tail(plan: Plan, slots: Sequence[int], pools: Pools | None = None) -> float:
 
 class Lane(NamedTuple):
     """What shares a number on the wire if services add noise: the cells of a message of which a
-    person is in one at most, or a joint report.
+    person is in one at most, or a message to which devices add the noise.
 
     Each person has `slots` for it, and the mixing service adds `invented` sealed reports, always as
-    many. cells: their numbers in the message; empty for a joint report.
+    many. cells: their numbers in the message; empty if devices add the noise.
     """
 
     message: int
@@ -128,14 +128,21 @@ class Lane(NamedTuple):
 
 def lanes(plan: Outline) -> tuple[Lane, ...]:
     """Return the lanes of an upload to a service that adds noise, in order."""
-    return tuple(
-        lane for number, message in enumerate(plan.messages) for lane in _of(number, message)
-    )
+    each = zip(plan.messages, slots(plan), strict=True)
+    return tuple(lane for number, pair in enumerate(each) for lane in _of(number, *pair))
 
 
-def _of(number: int, message: Message) -> Iterator[Lane]:
+def invented(plan: Outline) -> int:
+    """Return how many reports the mixing service invents and seals for each stratum.
+
+    It is always the same number; 0 if devices add all noise.
+    """
+    return sum(lane.invented for lane in lanes(plan)) if plan.by_services else 0
+
+
+def _of(number: int, message: Message, slots: int) -> Iterator[Lane]:
     if message.added is None:
-        yield Lane(number, (), message.copies, 0)
+        yield Lane(number, (), slots, 0)
     elif isinstance(message, CellsMessage):
         for cells in message.crossing.lanes:
             yield Lane(number, cells, 1, len(cells) * message.added.most)

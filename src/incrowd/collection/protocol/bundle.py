@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from typing import Annotated, Any, ClassVar, Literal
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -23,7 +23,7 @@ from incrowd.errors import IncrowdError, Problem, ProtocolError, Unfit
 from incrowd.plans import Plan
 from incrowd.plans.digests import FileModel, canonical, read_json
 from incrowd.plans.plan import is_promised
-from incrowd.plans.slots import Pools, separate, shared, slots, slots_of_messages
+from incrowd.plans.slots import Lane, Pools, lanes, separate, shared, slots, slots_of_messages
 from incrowd.plans.strata import strata
 from incrowd.survey.reasons import wording
 
@@ -39,6 +39,11 @@ SIGNING_KEY_BYTES = 32
 def least_reserve(crowd: int) -> int:
     """Return the least reserve: 1% of the crowd, at least 20, so that a few may send garbage."""
     return max(20, -(-crowd // 100))
+
+
+def reserve_of(plan: Plan) -> int:
+    """Return the least reserve of a plan's collection; 0 if its guarantee counts on no crowd."""
+    return 0 if plan.guarantee.crowd is None else least_reserve(plan.survey.crowd)
 
 
 def as_time(text: str) -> datetime:
@@ -104,8 +109,9 @@ class Bundle(FileModel, ABC):
     number is its index. small_strata: whether strata with too few uploads are deleted, or merged
     into one release if they are enough together. codes: whether a person needs an invitation.
     colluding: as in the plan, repeated here because an open survey depends on it. reserve: uploads
-    beyond the plan's crowd that a release needs. slots: places in an upload for the reports of each
-    pool of messages (`incrowd.plans.slots`). Keys are in hexadecimal.
+    that a release needs beyond the plan's crowd, or beyond the least number of people that it asks
+    for. slots: places in an upload for the reports of each pool of messages
+    (`incrowd.plans.slots`). Keys are in hexadecimal.
 
     Everything that follows from the plan is checked against it: the slots and, if the survey has
     open questions, the strata and small_strata.
@@ -165,7 +171,7 @@ class Bundle(FileModel, ABC):
         for name in ("colluding", *(["small_strata"] if survey.open else [])):
             if (value := getattr(self, name)) != (right := getattr(survey, name)):
                 yield Problem(name, "collection.unlike-the-plan", value=value, right=right)
-        if self.reserve < (least := least_reserve(survey.crowd)):
+        if self.reserve < (least := reserve_of(self.plan)):
             yield Problem("reserve", "collection.at-least", value=self.reserve, least=least)
         if (names := strata(survey)) and self.strata != names:
             yield Problem("strata", "collection.unlike-the-survey", value=self.strata, names=names)
@@ -265,8 +271,9 @@ class Bundle(FileModel, ABC):
         """The label of the layer that is sealed for the collector."""
 
     @abstractmethod
-    def binding(self, stratum: int) -> bytes:
-        """Return what every sealed layer of a stratum's uploads is bound to."""
+    def binding(self, stratum: int, lane: int = 0) -> bytes:
+        """Return what every sealed layer of a stratum's uploads is bound to; if the bundle has
+        lanes, what a report in one of them is bound to."""
 
     @property
     @abstractmethod
@@ -297,6 +304,18 @@ class Bundle(FileModel, ABC):
     def pools(self) -> Pools:
         """The messages that share slots, for each number of `slots`."""
         return shared(self.plan.messages)
+
+    @property
+    def lanes(self) -> tuple[Lane, ...]:
+        """The lanes of uploads and releases, in order; none unless services add noise."""
+        return ()
+
+    def spans(self, people: int) -> tuple[range, ...]:
+        """Return the places in the body of a release that share one random order: those of the
+        sealed reports in each lane, or all. people: how many the release has."""
+        each = [people * lane.slots + lane.invented for lane in self.lanes]
+        ends = accumulate(each or [people * self.places], initial=0)
+        return tuple(range(start, end) for start, end in pairwise(ends))
 
     @property
     def groups(self) -> tuple[tuple[tuple[int, ...], int], ...]:
@@ -337,16 +356,20 @@ class Bundle(FileModel, ABC):
         return sum(self.slots)
 
     def rounded(self, people: int) -> int:
-        """Round a number of people down to a multiple of the reserve, for publication.
+        """Round a number of people down, for publication: to a multiple of the reserve.
 
-        The reserve is at least 20 and 1% of the crowd, so no single person is visible.
+        Without a reserve, to a multiple of the one that the crowd would need: at least 20 and 1% of
+        the crowd, so no single person is visible.
         """
-        return people // self.reserve * self.reserve
+        step = self.reserve or least_reserve(self.plan.survey.crowd)
+        return people // step * step
 
     @property
     def least_people(self) -> int:
-        """The number of uploads that a release needs: the plan's crowd plus the reserve."""
-        return self.plan.survey.crowd + self.reserve
+        """The number of uploads that a release needs: the plan's crowd plus the reserve, or the
+        least number of people that a plan asks for whose guarantee counts on no crowd."""
+        counts_on_none = self.plan.guarantee.crowd is None
+        return (self.plan.least if counts_on_none else self.plan.survey.crowd) + self.reserve
 
 
 class Addresses(FileModel):
@@ -373,6 +396,8 @@ class ShufflerBundle(Bundle):
 
     def _of_itself(self) -> Iterator[Problem]:
         yield from super()._of_itself()
+        if self.plan.by_services and self.small_strata == "merge":
+            yield Problem("small_strata", "collection.services-merge-no-strata")
         if self.wanted is not None and self.wanted < self.least_people:
             least = self.least_people
             yield Problem("wanted", "collection.wanted-few", value=self.wanted, least=least)
@@ -390,9 +415,16 @@ class ShufflerBundle(Bundle):
         """The shuffler's public key, with which releases are verified."""
         return signing_key(self.shuffler_key)
 
-    def binding(self, stratum: int) -> bytes:
-        """Return the digest: with one shuffler, reports are not bound to a stratum."""
-        return self.digest
+    @cached_property
+    def lanes(self) -> tuple[Lane, ...]:
+        """The lanes of uploads and releases, in order; none unless services add noise."""
+        return lanes(self.plan) if self.plan.by_services else ()
+
+    def binding(self, stratum: int, lane: int = 0) -> bytes:
+        """Return the digest; if services add noise, also the stratum and the lane: a report that
+        counts twice would reveal its cell."""
+        place = stratum.to_bytes(2) + lane.to_bytes(2) if self.lanes else b""
+        return self.digest + place
 
     @property
     def upload_address(self) -> str:
@@ -543,6 +575,8 @@ class MixersBundle(Bundle):
     collector: CollectorParty
 
     def _of_the_plan(self) -> Iterator[Problem]:
+        if self.plan.by_services:
+            yield Problem(("plan", "survey", "privacy", "noise"), "collection.services-of-mixers")
         if (rule := self.plan.survey.small_strata) != self.small_strata:
             path = ("plan", "survey", "small_strata")
             yield Problem(path, "collection.mixers-merge-no-strata", value=rule)
@@ -607,7 +641,7 @@ class MixersBundle(Bundle):
         """The message that each slot belongs to, in the order of `token_keys` after the entry."""
         return tuple(message for message, many in enumerate(self.slots) for _ in range(many))
 
-    def binding(self, stratum: int) -> bytes:
+    def binding(self, stratum: int, lane: int = 0) -> bytes:
         """Return the digest and the stratum: nobody can move a report to another stratum."""
         return self.digest + stratum.to_bytes(2)
 

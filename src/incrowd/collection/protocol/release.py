@@ -27,7 +27,8 @@ class Header(Statement):
 
     bundle: its digest. people: number of uploads. issued, used: number of codes that were issued,
     and that were used in this release; 0 without invitations. reports: sealed reports, including
-    dummies. body: their SHA-256. strata: a single one, unless small strata were merged.
+    dummies and those that the shuffler invented. body: their SHA-256. strata: a single one, unless
+    small strata were merged.
     """
 
     domain: ClassVar[bytes] = b"incrowd release 1\x00"
@@ -110,7 +111,7 @@ class Header(Statement):
             ("bundle", self.bundle.hex(), bundle.digest.hex()),
             ("used", self.used, self.people if bundle.codes else 0),
             ("issued", self.issued, self.issued if bundle.codes else 0),
-            ("reports", self.reports, self.people * bundle.places),
+            ("reports", self.reports, bundle.spans(self.people)[-1].stop),
             ("strata", self.strata, sorted_strata or (0,)),
         ]
 
