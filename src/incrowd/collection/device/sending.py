@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
+
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.collection.device.connection import Connection, Reply
 from incrowd.collection.protocol.addresses import Link, checked_address
@@ -23,7 +25,7 @@ from incrowd.collection.protocol.bundle import (
     MixersBundle,
     ShufflerBundle,
 )
-from incrowd.collection.protocol.plaintext import filled
+from incrowd.collection.protocol.plaintext import filled, in_lanes
 from incrowd.collection.protocol.problem import MOST_BYTES as PROBLEM_BYTES
 from incrowd.collection.protocol.tokens import Pending, sealed_slots
 from incrowd.collection.protocol.upload import Upload, sealed_upload
@@ -50,7 +52,8 @@ def sealed_answers(
     """
     keystream = Keystream.from_system()
     reports = plaintexts(bundle, person, keystream, memory)
-    order = permutation(bundle.places, keystream).tolist()
+    orders = (span.start + permutation(len(span), keystream) for span in bundle.slot_spans)
+    order = np.concatenate(list(orders)).tolist()
     return sealed_upload(bundle, code, stratum, reports, order)
 
 
@@ -121,7 +124,8 @@ def plaintexts(
     bundle: Bundle, person: EncodedAnswers, keystream: Keystream, memory: DeviceKeys | None = None
 ) -> list[bytes]:
     """Return the plaintexts of one person, including dummies, before the random permutation: with
-    one shuffler, all reports, then dummies; with two mixers, the same for each message.
+    one shuffler, all reports, then dummies; with two mixers, the same for each message; if services
+    add noise, the same for each lane.
 
     Amounts are rounded once. If a pool has more reports than slots, all noise of all messages is
     drawn again, except permanent responses, which fit into their slots by construction; the
@@ -134,6 +138,8 @@ def plaintexts(
         drawn = [randomize_message(plan, m, person, keystream, memory, n) for m, n in shapes]
         reports = [[report.tobytes() for report in packed] for packed in drawn]
         if fit(bundle.slots, [len(packed) for packed in reports], bundle.pools):
+            if bundle.lanes:
+                return in_lanes(bundle.shape, bundle.lanes, reports)
             separate = isinstance(bundle, MixersBundle)
             slots = bundle.slots if separate else [sum(bundle.slots)]
             return filled(bundle.shape, slots, reports)

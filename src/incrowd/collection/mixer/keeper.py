@@ -19,6 +19,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from incrowd.collection.delivery import Courier, Pauses
+from incrowd.collection.mixer.inventing import invented_reports
 from incrowd.collection.mixer.onward import Passed, onward
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import ClosingDecision, Store, StratumState
@@ -29,7 +30,7 @@ from incrowd.collection.mixer.store.writing import (
     OPEN,
     RELEASED,
 )
-from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
+from incrowd.collection.protocol.bundle import LANE_BYTES, Bundle, MixersBundle, as_time
 from incrowd.collection.protocol.signed import Signed, sign
 from incrowd.collection.settings import MixerSettings
 from incrowd.collection.steady import TimedClock
@@ -146,7 +147,7 @@ class Keeper:
         """Send exactly what was signed."""
         if not self._pauses.is_due(group, now := self.clock()):
             return
-        signed = self._signed(group)
+        signed = signed_of(self.store, group)
         body = body_file(self.settings.releases, signed)
         if not body.exists() or digest(body) != signed.header.body:
             raise StoreError.of("release", "collection.release-changed-or-deleted")
@@ -155,12 +156,6 @@ class Keeper:
             LOG.info("delivered %s", numbers(group))
         else:
             self._pauses.refused(group, now)
-
-    def _signed(self, group: StratumGroup) -> Signed[Passed]:
-        start = self.store.start_of(min(group))
-        assert start is not None, "a released stratum has a signed header"
-        signed, _ = Signed[Passed].parse(onward(self.store.bundle).kind, start)
-        return signed
 
     def _clear(self) -> None:
         """Delete what was delivered; after the last release, the key comes first."""
@@ -173,7 +168,9 @@ class Keeper:
         for group in groups(strata, ACKNOWLEDGED):
             if any(people[number] for number in group):
                 with self.steps("deleting", f"deleted {numbers(group)}, which were delivered"):
-                    body_file(self.settings.releases, self._signed(group)).unlink(missing_ok=True)
+                    body_file(self.settings.releases, signed_of(self.store, group)).unlink(
+                        missing_ok=True
+                    )
                     self.store.delete(group)
 
     def _end(self) -> None:
@@ -200,23 +197,38 @@ def body_file(folder: Path, signed: Signed[Passed]) -> Path:
     return folder / f"{signed.header.body.hex()}.body"
 
 
+def signed_groups(store: Store) -> list[StratumGroup]:
+    """Return the releases that have a signed header."""
+    strata = store.strata()
+    return [group for state in (RELEASED, ACKNOWLEDGED) for group in groups(strata, state)]
+
+
+def signed_of(store: Store, group: StratumGroup) -> Signed[Passed]:
+    """Return the signed header of a release."""
+    start = store.start_of(min(group))
+    assert start is not None, "a released stratum has a signed header"
+    signed, _ = Signed[Passed].parse(onward(store.bundle).kind, start)
+    return signed
+
+
 def make_release(
     store: Store, strata: StratumGroup, folder: Path, keystream: Keystream, key: Ed25519PrivateKey
 ) -> None:
     """Write the reports of closed strata in uniformly random order, then store the signed header.
 
-    In a batch, each stratum is in an order of its own. If the process stops before the last step,
-    nothing was published, and the next process draws a new order. No other process may make a
+    In a batch, each stratum is in an order of its own; if services add noise, each lane is, among
+    invented reports. If the process stops before the last step, nothing was published: the next one
+    deletes unread what is left, and draws a new order and new noise. No other process may make a
     release in this folder at the same time.
     """
     bundle = store.bundle
-    for left in folder.glob(f"{BEGUN}*"):
+    signed_ones = {body_file(folder, signed_of(store, group)) for group in signed_groups(store)}
+    for left in {*folder.glob(f"{BEGUN}*"), *folder.glob("*.body")} - signed_ones:
         left.unlink()
     with new_file(folder) as body:
         parts = onward(bundle).parts(strata)
-        counts = {part: _write(body, part, store, keystream) for part in parts}
+        people = {part: _write(body, part, store, keystream) for part in parts}
         settle(body.file)
-        people = {part: count // bundle.places for part, count in counts.items()}
         header = onward(bundle).statement(people, store.issued(), digest(body.path))
         signed = sign(header, key)
         signed.check(bundle)
@@ -225,14 +237,36 @@ def make_release(
 
 
 def _write(body: NewFile, strata: StratumGroup, store: Store, keystream: Keystream) -> int:
-    """Write the reports of strata in one random order; return their number."""
-    count, width = 0, store.bundle.envelope_length
+    """Write the reports of strata in one random order, or in one for each lane; return the number
+    of people.
+
+    The reports of each lane are those of one random order of all. Raises StoreError if rows are
+    missing.
+    """
+    bundle, width, start = store.bundle, store.bundle.envelope_length, body.file.tell()
+    mark = LANE_BYTES if bundle.lanes else 0
+    people = sum(each.people for each in store.strata() if each.number in strata)
+    ends = [start + width * span.stop for span in bundle.spans(people)]
+    places = [start, *ends[:-1]]
     with ExitStack() as buckets:
-        pieces, disk = _packed(store.sealed(strata), width), Disk(body.path.parent, buckets)
-        for packed in mixed(pieces, width, keystream, disk):
-            body.file.write(packed.data)
-            count += len(packed)
-    return count
+        stored = _packed(store.sealed(strata), mark + width)
+        pieces = chain(stored, invented_reports(bundle, strata, keystream))
+        disk = Disk(body.path.parent, buckets)
+        for packed in mixed(pieces, mark + width, keystream, disk):
+            for lane, reports in _by_lane(packed) if bundle.lanes else [(0, packed)]:
+                body.file.seek(places[lane])
+                places[lane] += body.file.write(reports.data)
+    if places != ends:
+        raise StoreError.of("database", "collection.rows-missing")
+    body.file.seek(ends[-1])
+    return people
+
+
+def _by_lane(packed: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the reports of each lane in their order. packed: each follows the lane's number."""
+    lanes = packed[:, 0].astype(np.int64) << 8 | packed[:, 1]
+    for lane in np.unique(lanes).tolist():
+        yield lane, np.ascontiguousarray(packed[lanes == lane, LANE_BYTES:])
 
 
 def _packed(sealed: Iterator[bytes], width: int) -> Iterator[np.ndarray]:

@@ -65,7 +65,7 @@ class ToCollector(Onward):
             people=count,
             issued=issued if self.bundle.codes else 0,
             used=count if self.bundle.codes else 0,
-            reports=count * self.bundle.places,
+            reports=self.bundle.spans(count)[-1].stop,
             body=body,
             strata=strata,
         )

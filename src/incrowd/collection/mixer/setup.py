@@ -25,6 +25,7 @@ from incrowd.collection.settings import (
 from incrowd.collection.steady import steadiness
 from incrowd.errors import UsageError, unreadable
 from incrowd.files import is_taken, private_folder, write_private
+from incrowd.plans.slots import invented
 from incrowd.reports.locking import locked
 
 
@@ -184,10 +185,12 @@ def _private(settings: MixerSettings) -> Iterable[Path]:
 
 
 def _room(settings: MixerSettings, store: Store) -> Iterator[MachineFinding]:
-    """Check the disk space for three times the crowd: rows, their log, the release."""
-    survey = store.bundle.plan.survey
-    needed = 3 * 3 * survey.crowd * len(store.bundle.strata) * upload_length(store.bundle)
-    return room(settings.folder, needed)
+    """Check the disk space for three times the crowd: rows, their log, the release; and for three
+    copies of invented reports: spread over files, mixed, and the release."""
+    bundle = store.bundle
+    sent = 3 * bundle.plan.survey.crowd * upload_length(bundle)
+    added = invented(bundle.plan) * bundle.envelope_length
+    return room(settings.folder, 3 * (sent + added) * len(bundle.strata))
 
 
 def database_logs(engine: Engine) -> Iterator[MachineFinding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
@@ -33,6 +33,7 @@ MOST_SLOTS = 1 << 16
 TIME = "%Y-%m-%dT%H:%M:%SZ"
 DIGEST_BYTES = 32
 CODE_BYTES = 16
+LANE_BYTES = 2
 SIGNING_KEY_BYTES = 32
 
 
@@ -310,12 +311,21 @@ class Bundle(FileModel, ABC):
         """The lanes of uploads and releases, in order; none unless services add noise."""
         return ()
 
+    @cached_property
+    def slot_spans(self) -> tuple[range, ...]:
+        """The places in an upload that share one random order: those of each lane, or all."""
+        return _consecutive([lane.slots for lane in self.lanes] or [self.places])
+
     def spans(self, people: int) -> tuple[range, ...]:
         """Return the places in the body of a release that share one random order: those of the
         sealed reports in each lane, or all. people: how many the release has."""
         each = [people * lane.slots + lane.invented for lane in self.lanes]
-        ends = accumulate(each or [people * self.places], initial=0)
-        return tuple(range(start, end) for start, end in pairwise(ends))
+        return _consecutive(each or [people * self.places])
+
+    @cached_property
+    def slot_lanes(self) -> tuple[int, ...]:
+        """The lane of each slot of an upload; 0 without lanes."""
+        return tuple(lane for lane, span in enumerate(self.slot_spans) for _ in span)
 
     @property
     def groups(self) -> tuple[tuple[tuple[int, ...], int], ...]:
@@ -372,6 +382,11 @@ class Bundle(FileModel, ABC):
         return (self.plan.least if counts_on_none else self.plan.survey.crowd) + self.reserve
 
 
+def _consecutive(sizes: Iterable[int]) -> tuple[range, ...]:
+    ends = accumulate(sizes, initial=0)
+    return tuple(range(start, end) for start, end in pairwise(ends))
+
+
 class Addresses(FileModel):
     """The addresses for uploads (shuffler) and for releases (collector)."""
 
@@ -423,7 +438,7 @@ class ShufflerBundle(Bundle):
     def binding(self, stratum: int, lane: int = 0) -> bytes:
         """Return the digest; if services add noise, also the stratum and the lane: a report that
         counts twice would reveal its cell."""
-        place = stratum.to_bytes(2) + lane.to_bytes(2) if self.lanes else b""
+        place = stratum.to_bytes(2) + lane.to_bytes(LANE_BYTES) if self.lanes else b""
         return self.digest + place
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 
 from incrowd.errors import ProtocolError
 from incrowd.plans import Plan
+from incrowd.plans.slots import Lane
 
 VERSION = 1
 DUMMY = 0xFFFF
@@ -134,6 +135,25 @@ def filled(shape: Shape, slots: Sequence[int], reports: Sequence[Sequence[bytes]
     ]
     runs = plaintexts if len(slots) == len(plaintexts) else [list(chain(*plaintexts))]
     return list(chain(*(_padded(shape, *run) for run in zip(slots, runs, strict=True))))
+
+
+def in_lanes(
+    shape: Shape, lanes: Sequence[Lane], reports: Sequence[Sequence[bytes]]
+) -> list[bytes]:
+    """Return the plaintexts of one person in the order of the lanes: in each its reports, then
+    dummies. reports: the packed reports of each message."""
+
+    def of(lane: Lane) -> list[bytes]:
+        every = reports[lane.message]
+        own = [each for each in every if not lane.cells or cell_number(each) in lane.cells]
+        return _padded(shape, lane.slots, [shape.report(lane.message, each) for each in own])
+
+    return list(chain(*map(of, lanes)))
+
+
+def cell_number(packed: bytes) -> int:
+    """Return the number of the cell in a report of cells."""
+    return int.from_bytes(packed, "little")
 
 
 def _padded(shape: Shape, slots: int, plaintexts: list[bytes]) -> list[bytes]:

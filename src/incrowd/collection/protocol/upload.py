@@ -1,7 +1,8 @@
 """Uploads: everything that one person sends, in one body of fixed length.
 
 To one shuffler: the bundle's digest (32 bytes), the code (16), the stratum (2), then as many sealed
-reports as the bundle has slots, in random order. To the first of two mixers: the digest, the
+reports as the bundle has slots, in random order; if services add noise, those of one lane after the
+other, each lane in random order. To the first of two mixers: the digest, the
 stratum, the entry token (a nonce of 32 bytes, its signature of 256), then the envelopes for the
 second mixer, in random order.
 """
@@ -94,11 +95,12 @@ def sealed_upload(
 ) -> Upload:
     """Seal a person's plaintexts, including dummies, for one shuffler, in a given order.
 
-    order: a uniform permutation of the slots, drawn from the system's randomness; plaintext
-    order[i] goes to slot i. Raises ProtocolError if it is not a permutation, or if anything does
-    not fit the bundle.
+    order: a uniform permutation of the slots, of those in each lane if there are lanes, drawn from
+    the system's randomness; plaintext order[i] goes to slot i. Raises ProtocolError if it is not
+    such a permutation, or if anything does not fit the bundle.
     """
-    if sorted(order) != list(range(bundle.places)) or len(plaintexts) != bundle.places:
+    permuted = all(sorted(order[s.start : s.stop]) == list(s) for s in bundle.slot_spans)
+    if not permuted or len(order) != bundle.places or len(plaintexts) != bundle.places:
         raise ProtocolError.of(
             "order",
             "collection.order-of-plaintexts",
@@ -107,8 +109,9 @@ def sealed_upload(
         )
     for plaintext in plaintexts:
         bundle.shape.read(plaintext)
-    binding, label = bundle.binding(stratum), bundle.label
-    sealed = tuple(seal(plaintexts[at], bundle.key, binding, label) for at in order)
+    bindings = (bundle.binding(stratum, lane) for lane in bundle.slot_lanes)
+    pairs = zip(order, bindings, strict=True)
+    sealed = tuple(seal(plaintexts[at], bundle.key, bound, bundle.label) for at, bound in pairs)
     upload = parse_upload(Upload(code, stratum, sealed).encoded(bundle), bundle)
     check_code(code, bundle)
     return upload

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -126,15 +126,16 @@ class Secrets:
         """Return HMAC-SHA256 of bytes that no two uploads, or requests for tokens, share."""
         return hmac.digest(self._upload, encoded, hashlib.sha256)
 
-    def rows(self, sealed: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
+    def rows(self, sealed: Sequence[bytes], lanes: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
         """Return tag and box of each report: AES-256-GCM with a random nonce, bound to the tag.
 
-        The nonces are drawn together: a system call for each takes as long as its encryption.
+        lanes: what precedes each report in its box. The nonces are drawn together: a system call
+        for each takes as long as its encryption.
         """
         random, rows = os.urandom(NONCE_BYTES * len(sealed)), []
-        for at, report in zip(count(0, NONCE_BYTES), sealed, strict=False):
+        for at, report, lane in zip(count(0, NONCE_BYTES), sealed, lanes, strict=False):
             nonce, tag = random[at : at + NONCE_BYTES], self.tag(report)
-            rows.append((tag, nonce + self._box.encrypt(nonce, report, tag)))
+            rows.append((tag, nonce + self._box.encrypt(nonce, lane + report, tag)))
         return rows
 
     def unbox(self, box: bytes, tag: bytes) -> bytes:

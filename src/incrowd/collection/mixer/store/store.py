@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import cached_property
+from itertools import cycle, islice
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
@@ -20,7 +21,7 @@ from incrowd.collection.mixer.store.writing import (
     PreparedUpload,
     UploadOutcome,
 )
-from incrowd.collection.protocol.bundle import NONCE_BYTES, Bundle, MixersBundle
+from incrowd.collection.protocol.bundle import LANE_BYTES, NONCE_BYTES, Bundle, MixersBundle
 from incrowd.collection.protocol.upload import NO_CODE, Upload
 from incrowd.plans.strata import StratumGroup
 
@@ -64,7 +65,8 @@ class Store(Database):
         With two mixers, the entry tokens must have been verified.
         """
         secrets, has_token = self._secrets(), isinstance(self.bundle, MixersBundle)
-        boxed = iter(secrets.rows([report for upload in uploads for report in upload.sealed]))
+        reports = [report for upload in uploads for report in upload.sealed]
+        boxed = iter(secrets.rows(reports, cycle(self._lanes)))
         prepared = []
         for upload in uploads:
             boxes = tuple(islice(boxed, len(upload.sealed)))
@@ -106,6 +108,13 @@ class Store(Database):
         """Remove an upload, and never store it again. Return False if its stratum is closed."""
         with self._writing() as connection:
             return writing.withdraw(connection, upload)
+
+    @cached_property
+    def _lanes(self) -> tuple[bytes, ...]:
+        """The number of the lane of each slot of an upload; empty without lanes."""
+        if not self.bundle.lanes:
+            return (b"",)
+        return tuple(lane.to_bytes(LANE_BYTES) for lane in self.bundle.slot_lanes)
 
     def _secrets(self) -> Secrets:
         if self.secrets is None:
@@ -162,7 +171,10 @@ class Store(Database):
             return int(number or 0)
 
     def sealed(self, numbers: Sequence[int]) -> Iterator[bytes]:
-        """Yield the sealed reports of closed strata, in the order of their places."""
+        """Yield the sealed reports of closed strata, in the order of their places.
+
+        If the bundle has lanes, each follows the number of its lane (2 bytes).
+        """
         secrets, r = self._secrets(), tables.reports.c
         query = select(r.tag, r.box).where(r.stratum.in_(numbers)).order_by(r.place)
         with self._reading() as connection:
