@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from incrowd.accountant.analyses import analysis, plannable
 from incrowd.accountant.analyses.base import Analysis
@@ -12,16 +13,25 @@ from incrowd.accountant.certificates import certify, smallest_epsilon
 from incrowd.accountant.schema import AnyContribution
 from incrowd.catalog.sentences import Sentence, joined, sentence
 from incrowd.errors import IncrowdWarning, PrecisionError, PrivacyError
+from incrowd.estimation.precision import table_variances
 from incrowd.guarantees.certified import planned, requested
 from incrowd.planner.certification import certified_messages, limit_messages
-from incrowd.planner.precision import excess_of, expected_error, guessed_excess
+from incrowd.planner.precision import (
+    excess_of,
+    expected_error,
+    guessed_excess,
+    least_effective_sample,
+)
 from incrowd.planner.search import QUICK, SearchProgress, ways
+from incrowd.planner.services import service_messages
 from incrowd.planner.task import PlanCandidate, SearchTask, task_of
+from incrowd.planner.wanted import wanted_tables
 from incrowd.plans import EarlierPlan, Message, Outline, Plan
 from incrowd.plans.plan import smallest_crowd
 from incrowd.plans.sent import sent_before
 from incrowd.plans.slots import upload_bytes
 from incrowd.survey import Survey
+from incrowd.survey.problems import unfit_for_services
 from incrowd.survey.words import look_alike_warnings
 
 
@@ -71,14 +81,31 @@ def make_plan(
 ) -> Plan:
     """Choose and certify the messages, copies and noise with the most precise wanted tables.
 
-    earlier: what the same people were asked before; the guarantee covers it as well. The large-N
-    limit suggests the messages and how they share the leakage; the accountant finds the smallest
-    noise of each suggestion that meets the guarantee; the most precise one becomes the plan. Raises
-    PrivacyError if none meets it, or if the analysis cannot be planned with.
+    earlier: what the same people were asked before; the guarantee covers it as well. Raises
+    PrivacyError if no messages meet the guarantee, or if the analysis cannot be planned with.
     """
-    by, crowd = _checked_analysis(survey), smallest_crowd(survey, earlier)
-    _check_spent(survey, earlier, crowd)
-    task = task_of(survey)
+    _checked_analysis(survey)
+    _check_spent(survey, earlier, smallest_crowd(survey, earlier))
+    if survey.privacy.noise == "services":
+        messages: tuple[Message, ...] = service_messages(survey, earlier, progress)
+    elif survey.privacy.noise == "devices":
+        messages = device_messages(survey, earlier, progress)
+    else:
+        messages = _better_kind(survey, earlier, progress)
+    guarantee = planned(survey, messages, earlier)
+    return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
+
+
+def device_messages(
+    survey: Survey, earlier: Sequence[EarlierPlan] = (), progress: SearchProgress | None = None
+) -> tuple[Message, ...]:
+    """Return messages to which the devices add the noise.
+
+    The large-N limit suggests the messages and how they share the leakage; the accountant finds the
+    smallest noise of each suggestion that meets the guarantee; the most precise one is chosen.
+    Raises PrivacyError if none meets it.
+    """
+    by, crowd, task = _checked_analysis(survey), smallest_crowd(survey, earlier), task_of(survey)
     messages: tuple[Message, ...] = ()
     excess, beyond = math.inf, None
     for way in _ways(survey, task, progress):
@@ -96,8 +123,85 @@ def make_plan(
     if not messages:
         most = survey.upload_bytes
         raise PrivacyError.of("upload_bytes", "planner.small-upload", value=most)
-    guarantee = planned(survey, messages, earlier)
-    return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
+    return messages
+
+
+# Who adds the noise: the devices, or services where that is clearly more precise.
+
+CLEARLY = 1.25  # times the effective sample: from there on the other kind is worth a line
+
+
+def _better_kind(
+    survey: Survey, earlier: Sequence[EarlierPlan], progress: SearchProgress | None
+) -> tuple[Message, ...]:
+    """Return the messages of a survey that leaves the kind of noise to the planner."""
+    services = possible_services(survey, earlier, progress)
+    try:
+        devices = device_messages(survey, earlier, progress)
+    except PrivacyError:
+        if services is None:
+            raise
+        return services
+    if services is not None and is_clearly_better(survey, services, devices):
+        return services
+    return devices
+
+
+def possible_services(
+    survey: Survey, earlier: Sequence[EarlierPlan] = (), progress: SearchProgress | None = None
+) -> tuple[Message, ...] | None:
+    """Return messages to which services add the noise; None if they cannot."""
+    if not plannable(survey.privacy.analysis).shuffled or any(unfit_for_services(survey)):
+        return None
+    try:
+        messages = service_messages(survey, earlier, progress)
+    except PrivacyError:
+        return None
+    return messages if _uploadable(survey, messages) else None
+
+
+def is_clearly_better(survey: Survey, some: Sequence[Message], others: Sequence[Message]) -> bool:
+    """Return whether the smallest effective sample of some messages is larger by a quarter than
+    that of others, and no wanted table is less precise."""
+    gain = least_effective_sample(survey, some) / least_effective_sample(survey, others)
+    return gain >= CLEARLY and all(
+        one.largest <= other.largest
+        for ids in wanted_tables(survey)
+        for one, other in zip(
+            table_variances(survey, some, ids), table_variances(survey, others, ids), strict=True
+        )
+    )
+
+
+class OtherKind(NamedTuple):
+    """The other kind of noise, where it would make the tables clearly more precise.
+
+    effective: the smallest effective sample of the plan's wanted tables, and with the other kind.
+    errors: the standard error of the wanted tables (`expected_error`), and with the other kind.
+    """
+
+    kind: Literal["devices", "services"]
+    effective: tuple[float, float]
+    errors: tuple[float, float]
+
+
+def other_kind(plan: Plan) -> OtherKind | None:
+    """Return what the other kind of noise would give, if it is clearly better; None otherwise, or
+    if the survey rules it out."""
+    survey = plan.survey
+    kind: Literal["devices", "services"] = "devices" if plan.by_services else "services"
+    try:
+        if plan.by_services:
+            others: tuple[Message, ...] | None = device_messages(survey, plan.earlier)
+        else:
+            others = possible_services(survey, plan.earlier)
+    except PrivacyError:
+        return None
+    if others is None or not is_clearly_better(survey, others, plan.messages):
+        return None
+    now, then = (least_effective_sample(survey, each) for each in (plan.messages, others))
+    error, other = (expected_error(survey, each) for each in (plan.messages, others))
+    return OtherKind(kind, (now, then), (error, other))
 
 
 def _checked_analysis(survey: Survey) -> Analysis:
@@ -185,6 +289,8 @@ def limit_outline(survey: Survey) -> Outline:
     Raises PrivacyError if no messages meet the guarantee in the limit.
     """
     by, privacy = _checked_analysis(survey), survey.privacy
+    if privacy.noise != "devices" and (services := _preview_of_services(survey)):
+        return Outline(survey=survey, messages=services)
     cap = privacy.local_epsilon if by.shuffled else privacy.epsilon
     possible = ways(task_of(survey, QUICK)) or _ways(survey, task_of(survey))
     outlines = [limit_messages(survey, way, cap) for way in possible if way.excess < math.inf]
@@ -193,6 +299,19 @@ def limit_outline(survey: Survey) -> Outline:
         raise PrivacyError.of("privacy", "planner.no-limit", request=_request(survey))
     best = min(fitting, key=lambda messages: guessed_excess(survey, messages))
     return Outline(survey=survey, messages=best)
+
+
+def _preview_of_services(survey: Survey) -> tuple[Message, ...] | None:
+    """Return the messages of a survey to which services add noise; None if the devices add it."""
+    if survey.privacy.noise == "services":
+        return service_messages(survey)
+    services = possible_services(survey)
+    devices = survey.model_copy(
+        update={"privacy": survey.privacy.model_copy(update={"noise": "devices"})}
+    )
+    if services and is_clearly_better(survey, services, limit_outline(devices).messages):
+        return services
+    return None
 
 
 def limit_plan(survey: Survey) -> Plan:
@@ -210,6 +329,8 @@ def limit_plan(survey: Survey) -> Plan:
 def limit_error(survey: Survey) -> float:
     """Return the error of the wanted tables in the large-N limit;
     infinite if no plan is possible."""
+    if survey.privacy.noise == "services":
+        return expected_error(survey, service_messages(survey))
     possible = ways(task_of(survey))
     if not possible or possible[0].excess == math.inf:
         return math.inf

@@ -7,7 +7,7 @@ parts that are valid by themselves.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -25,7 +25,7 @@ from incrowd.survey.randomizers import fields
 from incrowd.survey.reasons import known_keys, wording
 from incrowd.survey.toml import Frozen, Mistake
 from incrowd.survey.words import word_problems
-from incrowd.survey.written import MOST_PEOPLE, Group, WrittenSurvey, without_margin
+from incrowd.survey.written import LEAST, MOST_PEOPLE, Group, WrittenSurvey, without_margin
 
 Path = tuple[PathPart, ...]
 
@@ -108,6 +108,7 @@ def cross_problems(survey: WrittenSurvey, left_out: InvalidParts = NOTHING) -> I
     unfit = list(_regression_problems(survey, questions, left_out))
     yield from unfit
     yield from _copies_problems(survey, groups)
+    yield from _noise_problems(survey, left_out)
     yield from _planning_problems(survey, ids)
     yield from open_problems(survey.questions, [(path, part.questions) for path, part in groups])
     if survey.small_strata != "delete" and not survey.open:
@@ -201,6 +202,58 @@ def _copies_problems(
     if every and survey.rows_per_person != 1:
         rows = survey.rows_per_person
         yield Problem("rows_per_person", "survey.linked-rows", value=rows, id=every[0])
+
+
+def _noise_problems(survey: WrittenSurvey, left_out: InvalidParts) -> Iterator[Problem]:
+    """Yield what is inconsistent with who adds the noise.
+
+    Services add noise to the counts of cells: whatever is not counted in cells, or has noise of its
+    own, needs noise from the devices.
+    """
+    privacy = survey.privacy
+    if (service := privacy.service_epsilon) is not None:
+        path = ("privacy", "service_epsilon")
+        if privacy.noise == "devices":
+            yield Problem(path, "survey.no-services", value=service)
+        elif service < privacy.epsilon:
+            yield Problem(path, "survey.service-below", value=service, epsilon=privacy.epsilon)
+    if survey.least != LEAST and privacy.noise == "devices":
+        yield Problem("least", "survey.no-services", value=survey.least)
+    if privacy.noise != "services":
+        return
+    yield from unfit_for_services(survey, left_out.numbered("message", survey.messages))
+
+
+def unfit_for_services(
+    survey: WrittenSurvey, groups: Iterable[tuple[Path, Group]] | None = None
+) -> Iterator[Problem]:
+    """Yield why services cannot add the noise to the answers to a survey.
+
+    groups: the messages that the survey fixes, each with its path.
+    """
+    numbered: list[tuple[Path, Group]] = [(("message", number), group) for number, group in enumerate(survey.messages)]
+    if (local := survey.privacy.local_epsilon) is not None:
+        yield Problem(("privacy", "local_epsilon"), "survey.nothing-left", value=local)
+    others: dict[str, object] = {
+        "tables": survey.tables if survey.tables == "any" else None,
+        "explore": survey.explore,
+        "copies": survey.copies if survey.copies > 1 else None,
+    }
+    for key, value in others.items():
+        if value is not None:
+            yield Problem(key, "survey.only-counts", value=value)
+    for path, group in numbered if groups is None else groups:
+        if not group.cells or group.parities:
+            yield Problem(path, "survey.only-cells", value=list(group.questions))
+    for question in survey.questions:
+        of = Of(question.id)
+        if question.memoized:
+            yield Problem(("question", of), "survey.not-by-services-memoized")
+        elif question.randomizer is not None:
+            yield Problem(("question", "randomizer", of), "survey.not-by-services-randomizer")
+        elif not question.open and question.not_crossed:
+            kind = question.not_crossed
+            yield Problem(("question", of), "survey.not-by-services-kind", kind=kind)
 
 
 def _planning_problems(survey: WrittenSurvey, ids: Counter[str]) -> Iterator[Problem]:
