@@ -11,6 +11,7 @@ from incrowd.guarantees.rounds import spent
 from incrowd.number_text import finite
 from incrowd.planner.alternatives import Alternative
 from incrowd.planner.forecast import TableForecast, forecast
+from incrowd.planner.plan import other_kind
 from incrowd.planner.precision import least_effective_sample
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
@@ -19,6 +20,7 @@ from incrowd.presentation.advice import (
     first_line,
     odds_seen,
     of_no_use,
+    other_noise,
     refusals,
     sharper,
     shuffler_trade,
@@ -64,7 +66,7 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     advice += sharper(plan, effective, ways)
     capped = [shown for way, shown in zip(others, ways, strict=True) if way.code == "local-epsilon"]
     advice += shuffler_trade(plan, effective, capped)
-    advice += odds_seen(plan, models)
+    advice += [*other_noise(other_kind(plan)), *odds_seen(plan, models)]
     doubts = [*warnings(plan.guarantee), *beyond_budget(plan), *of_no_use(plan, expected)]
     doubts += [*without_cells(plan), *word_notes(plan.survey)]
     if json:

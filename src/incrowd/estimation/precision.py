@@ -181,7 +181,7 @@ class CellVariances(NamedTuple):
 class TableVariances(NamedTuple):
     """The variances of one table under one assumption, times the number of people.
 
-    largest: by noise and sampling, of the cell that has most. noise: by noise, of the cell that has
+    largest: by noise and sampling (in a census by noise), of the cell that has most. noise: by noise, of the cell that has
     most. noise_if_empty: by noise, of the cell that has most among those that may be empty. loss:
     the sum over all cells of the variance by noise and sampling, over that by sampling alone.
     """
@@ -224,7 +224,7 @@ def _table_variances(
         seconds = (each.second(share).sum() for each, share in zip(squares, shares, strict=True))
         noise += part * (math.prod(map(float, seconds)) - people)
     return TableVariances(
-        float(cells.total.max()),
+        float((cells.noise if survey.census else cells.total).max()),
         float(cells.noise.max()),
         float(cells.noise_if_empty[empty].max()),
         1 + noise / sampling if sampling > 0 else math.inf,

@@ -12,7 +12,7 @@ from incrowd.errors import PrivacyError
 from incrowd.planner.allocation import FULL
 from incrowd.planner.certification import certified_messages
 from incrowd.planner.loads import VariableSet
-from incrowd.planner.plan import limit_error
+from incrowd.planner.plan import device_messages, limit_error
 from incrowd.planner.precision import least_effective_sample
 from incrowd.planner.search import SearchProgress, best_joint_way, cells_way, ways
 from incrowd.planner.solving import with_budget
@@ -36,6 +36,7 @@ AlternativeCode = Literal[
     "more-reports",  # up to `limit` reports per person
     "local-epsilon",  # at most the local epsilon `limit`
     "local",  # no shuffler
+    "device-noise",  # noise from the devices, if services add that of the plan
 ]
 
 
@@ -70,10 +71,26 @@ def alternatives(
     For joint reports: one joint report, one message per table, both with the budget spent on
     copies, more reports per person, and no shuffler. For tables that are sent as cells: one joint
     report, smaller local epsilons, and no shuffler. earlier: what the same people were asked
-    before; the guarantee of each way covers it as well.
+    before; the guarantee of each way covers it as well. If services add the noise: the same tables
+    with noise from the devices.
     """
+    if plan.by_services:
+        return (_by_devices(plan.survey, earlier, progress),)
     ways = _ways(plan.survey, plan.guarantee.local_epsilon)
     return tuple(_certified(each, earlier, progress) for each in ways)
+
+
+def _by_devices(
+    survey: Survey, earlier: Sequence[EarlierPlan], progress: SearchProgress | None
+) -> Alternative:
+    try:
+        messages = device_messages(survey, earlier, progress)
+    except PrivacyError:
+        return Alternative("device-noise", 0, 0, None)
+    reports = sum(message.reports_each for message in messages)
+    local = sent(survey, messages, earlier).local_epsilon
+    effective = least_effective_sample(survey, messages)
+    return Alternative("device-noise", len(messages), reports, effective, local)
 
 
 def _ways(survey: Survey, local_epsilon: float) -> Iterator[_AlternativeWay]:
@@ -110,7 +127,11 @@ def _unmixed(survey: Survey, joint: Sequence[VariableSet]) -> _AlternativeWay:
 
 
 def with_privacy(survey: Survey, **changed: object) -> Survey:
-    """Return the survey with some keys of [privacy] changed."""
+    """Return the survey with some keys of [privacy] changed; what one service may learn alone stays
+    in proportion to epsilon."""
+    service, epsilon = survey.privacy.service_epsilon, changed.get("epsilon")
+    if service is not None and isinstance(epsilon, float):
+        changed["service_epsilon"] = service / survey.privacy.epsilon * epsilon
     return survey.model_copy(update={"privacy": survey.privacy.model_copy(update=changed)})
 
 

@@ -196,4 +196,9 @@ def people_needed(plan: Outline, ids: Sequence[str], *, standard_error: float) -
     if not closed:
         raise TableError.of("table", "planner.open-table", value=",".join(ids))
     both = table_variances(plan.survey, plan.messages, closed)
-    return math.ceil(max(each.largest for each in both) / standard_error**2)
+    if not plan.by_services:
+        return math.ceil(max(each.largest for each in both) / standard_error**2)
+    added = max(each.noise for each in both) * plan.survey.crowd  # in people, whatever their number
+    drawn = max(each.largest - each.noise for each in both)
+    root = math.sqrt(drawn**2 + 4 * added * standard_error**2)
+    return math.ceil((drawn + root) / (2 * standard_error**2))

@@ -74,10 +74,10 @@ def without_shuffler(
 ) -> Iterator[tuple[float, float]]:
     """Yield the local epsilon and the error of a plan, then of plans with smaller local epsilons.
 
-    Nothing if the analysis relies on no shuffler.
+    Nothing if the analysis relies on no shuffler, or services add the noise.
     """
     survey, local_epsilon = plan.survey, plan.guarantee.local_epsilon
-    if not plannable(survey.privacy.analysis).shuffled:
+    if not plannable(survey.privacy.analysis).shuffled or plan.by_services:
         return
     yield local_epsilon, plan_error(plan)
     least = min(survey.privacy.epsilon, local_epsilon)

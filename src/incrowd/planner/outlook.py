@@ -132,13 +132,15 @@ def _cells(outline: Outline, table: TableForecast) -> Iterator[CellOutlook]:
     if len(variances.share) != table.cells:  # of a very large table only some are computed
         return
     sampling = np.maximum(variances.share * (1 - variances.share), 0.0)
+    if survey.census:
+        sampling = np.zeros_like(sampling)
     listed = sorted(np.argsort(-variances.share, kind="stable")[:MOST_LISTED].tolist())
     names = list(product(*answers))
     for place in listed:
         yield CellOutlook(
             names[place],
             float(variances.share[place]),
-            math.sqrt(float(variances.total[place]) / survey.crowd),
+            math.sqrt(float(variances.noise[place] + sampling[place]) / survey.crowd),
             math.sqrt(float(sampling[place]) / survey.crowd),
         )
 

@@ -213,4 +213,7 @@ def _with(survey: Survey, unknown: str, value: float) -> Survey:
         raw["crowd"] = math.ceil(value)
     else:
         raw["privacy"] = raw["privacy"] | {unknown: value}
+    service = survey.privacy.service_epsilon
+    if unknown == "epsilon" and service is not None:
+        raw["privacy"]["service_epsilon"] = max(service / survey.privacy.epsilon, 1.0) * value
     return Survey.of(raw)

@@ -196,6 +196,43 @@ def shuffler_trade(plan: Plan, effective: float, limited: Sequence[Way]) -> Iter
         )
 
 
+class OtherNoise(Protocol):
+    """The other kind of noise, where it would make the tables clearly more precise."""
+
+    @property
+    def kind(self) -> str:
+        """Who would add the noise: "devices" or "services"."""
+
+    @property
+    def effective(self) -> tuple[float, float]:
+        """The smallest effective sample of the wanted tables, now and then."""
+
+    @property
+    def errors(self) -> tuple[float, float]:
+        """The standard error of the wanted tables, now and then."""
+
+
+_TRUST = {
+    "services": "people then have to trust that the mixing service and the counting service do "
+    "not work together: together they could read every answer",
+    "devices": "the noise is then added before answers leave the devices, so that some protection "
+    "is left even if all services work together",
+}
+
+
+def other_noise(other: OtherNoise | None) -> Iterator[str]:
+    """State what the other kind of noise would give, and whom people would have to trust."""
+    if other is None:
+        return
+    now, then = (f"±{short_percent(HALF_WIDTH * error)}" for error in other.errors)
+    fewer, more = (f"{effective:,.0f}" for effective in other.effective)
+    yield (
+        f'noise = "{other.kind}" in [privacy] would make the least precise table as precise as '
+        f"{more} answers without noise instead of {fewer} ({then} instead of {now}); "
+        f"{_TRUST[other.kind]}."
+    )
+
+
 def refusals(expected: Sequence[Regression]) -> Iterator[str]:
     """State how often reports will not support a regression, if that is above one in five."""
     for model in expected:

@@ -517,6 +517,7 @@ _WAYS = {
     "more-reports": "up to {limit:g} reports",
     "local-epsilon": "local ε at most {limit:g}",
     "local": "no shuffler (local)",
+    "device-noise": "noise from the devices",
 }
 
 

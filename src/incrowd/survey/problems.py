@@ -231,7 +231,9 @@ def unfit_for_services(
 
     groups: the messages that the survey fixes, each with its path.
     """
-    numbered: list[tuple[Path, Group]] = [(("message", number), group) for number, group in enumerate(survey.messages)]
+    numbered: list[tuple[Path, Group]] = [
+        (("message", number), group) for number, group in enumerate(survey.messages)
+    ]
     if (local := survey.privacy.local_epsilon) is not None:
         yield Problem(("privacy", "local_epsilon"), "survey.nothing-left", value=local)
     others: dict[str, object] = {
