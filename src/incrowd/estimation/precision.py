@@ -181,9 +181,10 @@ class CellVariances(NamedTuple):
 class TableVariances(NamedTuple):
     """The variances of one table under one assumption, times the number of people.
 
-    largest: by noise and sampling (in a census by noise), of the cell that has most. noise: by noise, of the cell that has
-    most. noise_if_empty: by noise, of the cell that has most among those that may be empty. loss:
-    the sum over all cells of the variance by noise and sampling, over that by sampling alone.
+    largest: by noise and sampling (in a census by noise), of the cell that has most. noise: by
+    noise, of the cell that has most. noise_if_empty: by noise, of the cell that has most among
+    those that may be empty. loss: the sum over all cells of the variance by noise and sampling,
+    over that by sampling alone.
     """
 
     largest: float

@@ -23,7 +23,7 @@ from incrowd.plans.ledger import (
     rounds_planned,
 )
 from incrowd.plans.plan import relied_crowd, service_epsilon
-from incrowd.plans.sent import View, sent, sent_by
+from incrowd.plans.sent import CountsView, sent, sent_by
 from incrowd.survey import Survey
 
 
@@ -38,7 +38,7 @@ def planned(
     by, privacy = plannable(survey.privacy.analysis), survey.privacy
     crowd, service = relied_crowd(survey, messages, earlier), service_epsilon(survey, messages)
 
-    def seen(view: View) -> AnyContribution:
+    def seen(view: CountsView) -> AnyContribution:
         return sent(survey, messages, earlier, view)
 
     certificate = _certified(by.name, seen, crowd, privacy.epsilon, service)
@@ -49,7 +49,7 @@ def planned(
 
 def _certified(
     by: str,
-    seen: Callable[[View], AnyContribution],
+    seen: Callable[[CountsView], AnyContribution],
     crowd: int | None,
     epsilon: float,
     service: float | None,

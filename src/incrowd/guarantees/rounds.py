@@ -18,7 +18,7 @@ from incrowd.plans.ledger import (
 )
 from incrowd.plans.plan import (
     Assumption,
-    smallest_crowd,
+    relied_crowd,
 )
 from incrowd.plans.sent import sent, sent_before
 
@@ -34,7 +34,7 @@ def spent(ledger: Ledger, digest: str | None = None) -> Spent | None:
         return None
     last = rounds[-1]
     privacy, done = last.survey.privacy, ledger.rounds_of(last.digest)
-    crowd = smallest_crowd(last.survey, ledger.asked)
+    crowd = relied_crowd(last.survey, last.messages, ledger.asked)
     epsilon = _epsilon(privacy.analysis, sent_before(ledger.asked), crowd, privacy.delta)
     left, carried_out = _left(ledger, last, crowd), rounds_before(ledger.asked)
     assumed = (
@@ -60,10 +60,10 @@ def check_left(ledger: Ledger, plan: Plan) -> None:
         )
 
 
-def _epsilon(by: str, everything: AnyContribution, crowd: int, delta: float) -> float:
+def _epsilon(by: str, everything: AnyContribution, crowd: int | None, delta: float) -> float:
     """Return the smallest epsilon at that delta; the local one if no crowd hides a person."""
     local = everything.local_epsilon
-    if not analysis(by).shuffled or crowd < 2:
+    if not analysis(by).shuffled or (crowd is not None and crowd < 2):
         return local
     try:
         return min(smallest_epsilon(by, everything, crowd, delta), local)
@@ -71,7 +71,7 @@ def _epsilon(by: str, everything: AnyContribution, crowd: int, delta: float) -> 
         return local
 
 
-def _left(ledger: Ledger, last: EarlierPlan, crowd: int) -> int:
+def _left(ledger: Ledger, last: EarlierPlan, crowd: int | None) -> int:
     """Return how many more rounds the guarantee covers, with as many people as in the smallest
     round.
 
@@ -89,9 +89,11 @@ def _left(ledger: Ledger, last: EarlierPlan, crowd: int) -> int:
         return certificate.delta.upper <= privacy.delta
 
     as_promised = after(to_come) == sent(last.survey, last.messages, others)
-    if as_promised and crowd >= smallest_crowd(last.survey, others):
+    planned = relied_crowd(last.survey, last.messages, others)
+    if as_promised and (crowd is None or planned is None or crowd >= planned):
         return to_come
-    if (analysis(privacy.analysis).shuffled and crowd < 2) or not is_kept(0):
+    alone = analysis(privacy.analysis).shuffled and crowd is not None and crowd < 2
+    if alone or not is_kept(0):
         return 0
     low, high = 0, to_come + 1  # low is kept, high is not
     while high - low > 1:

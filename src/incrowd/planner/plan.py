@@ -27,7 +27,7 @@ from incrowd.planner.services import service_messages
 from incrowd.planner.task import PlanCandidate, SearchTask, task_of
 from incrowd.planner.wanted import wanted_tables
 from incrowd.plans import EarlierPlan, Message, Outline, Plan
-from incrowd.plans.plan import smallest_crowd
+from incrowd.plans.plan import relied_crowd, smallest_crowd
 from incrowd.plans.sent import sent_before
 from incrowd.plans.slots import upload_bytes
 from incrowd.survey import Survey
@@ -85,7 +85,7 @@ def make_plan(
     PrivacyError if no messages meet the guarantee, or if the analysis cannot be planned with.
     """
     _checked_analysis(survey)
-    _check_spent(survey, earlier, smallest_crowd(survey, earlier))
+    _check_spent(survey, earlier)
     if survey.privacy.noise == "services":
         messages: tuple[Message, ...] = service_messages(survey, earlier, progress)
     elif survey.privacy.noise == "devices":
@@ -219,7 +219,7 @@ def _uploadable(survey: Survey, messages: Sequence[Message]) -> bool:
     return most is None or upload_bytes(survey, messages) <= most
 
 
-def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan], crowd: int) -> None:
+def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan]) -> None:
     """Raise PrivacyError if earlier rounds have used up the guarantee.
 
     Earlier rounds count with the crowd that took part, not with the planned one.
@@ -227,8 +227,10 @@ def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan], crowd: int) -> 
     privacy = survey.privacy
     if not earlier or not analysis(privacy.analysis).shuffled:
         return
-    before = sent_before(earlier)
-    if crowd >= 2:
+    before, crowd = sent_before(earlier), relied_crowd(survey, (), earlier)
+    if privacy.noise == "devices":
+        crowd = smallest_crowd(survey, earlier)
+    if crowd is None or crowd >= 2:
         if certify(privacy.analysis, before, crowd, privacy.epsilon).delta.upper < privacy.delta:
             return
         spent = _spent(privacy.analysis, before, crowd, privacy.delta)
@@ -252,7 +254,7 @@ def _people(earlier: EarlierPlan, now: Survey) -> Sentence:
     return Sentence("planner.people-of-round-hidden", counts | more)
 
 
-def _spent(by: str, before: AnyContribution, crowd: int, delta: float) -> Sentence:
+def _spent(by: str, before: AnyContribution, crowd: int | None, delta: float) -> Sentence:
     """Return the epsilon that earlier rounds have spent in a crowd."""
     try:
         epsilon = smallest_epsilon(by, before, crowd, delta)

@@ -23,7 +23,7 @@ from incrowd.planner.search import SearchProgress, evaluate, inflations, search
 from incrowd.planner.task import SearchTask, task_of
 from incrowd.plans import CellsMessage, EarlierPlan
 from incrowd.plans.message import SERVICES
-from incrowd.plans.plan import smallest_crowd
+from incrowd.plans.plan import relied_crowd
 from incrowd.plans.sent import sent_before
 from incrowd.survey import Survey
 
@@ -70,10 +70,10 @@ def service_messages(
     best = min(_starts(task), key=of)
     while len(tried) < MOST_TRIED:
         likely = heapq.nsmallest(MOVES, _moves(task, best), key=guess)
-        moved = min(likely, key=of, default=best)
-        if of(moved) >= of(best) * (1 - GAIN):
+        next_best = min(likely, key=of, default=best)
+        if of(next_best) >= of(best) * (1 - GAIN):
             break
-        best = moved
+        best = next_best
     excess, messages = tried[frozenset(best)]
     if excess == math.inf:
         budget, least = survey.reports_per_person or 1, len(best)
@@ -106,7 +106,7 @@ def _starts(task: SearchTask) -> Iterator[Crossed]:
 
 
 def _moves(task: SearchTask, crossed: Crossed) -> Iterator[Crossed]:
-    """Yield the same messages with two of them crossed, or with one taken apart into its tables."""
+    """Yield the same messages with two of them crossed, or with one divided into its tables."""
     for one, other in combinations(crossed, 2):
         if _crossable(task, one | other):
             rest = tuple(ids for ids in crossed if not ids <= one | other)
@@ -114,9 +114,9 @@ def _moves(task: SearchTask, crossed: Crossed) -> Iterator[Crossed]:
     for message in crossed:
         inside = [table for table in (*task.small, *task.large) if table <= message]
         others = [ids for ids in crossed if ids != message]
-        apart = without_contained([*others, *inside])
-        if frozenset(apart) != frozenset(crossed):
-            yield tuple(apart)
+        divided = without_contained([*others, *inside])
+        if frozenset(divided) != frozenset(crossed):
+            yield tuple(divided)
 
 
 def _crossable(task: SearchTask, ids: VariableSet) -> bool:
@@ -163,7 +163,7 @@ def _with_noise(
         privacy.delta,
         service_epsilon=privacy.service_epsilon,
         beside=before,
-        crowd=smallest_crowd(survey, earlier) if before and before.reports else None,
+        crowd=relied_crowd(survey, (), earlier),
     )
     return tuple(
         CellsMessage(questions=tuple(survey.randomized[i] for i in sorted(ids)), added=law)

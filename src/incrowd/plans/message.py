@@ -18,6 +18,7 @@ from pydantic import (
     PlainSerializer,
     ValidationInfo,
     field_serializer,
+    model_validator,
 )
 
 from incrowd.accountant.additive import AdditiveNoise
@@ -244,6 +245,12 @@ class CellsMessage(BaseMessage):
     cells: Literal[True] = True
     copies: Literal[1] = 1
 
+    @model_validator(mode="after")
+    def _has_noise_of_one_kind(self) -> CellsMessage:
+        if (self.noise_numerator is None) == (self.added is None):
+            raise Unfit("plans.noise-of-one-kind")
+        return self
+
     @property
     def crossing(self) -> Crossing:
         """The cells, and the records made of them."""
@@ -322,8 +329,6 @@ class CellsMessage(BaseMessage):
 
     def problems(self) -> Iterator[str]:
         """Yield the fields that do not fit the questions, or each other."""
-        if (self.noise_numerator is None) == (self.added is None):
-            yield "messages.noise_numerator"
         if self.added and (self.parities or self.memoized):
             yield "messages.added"
         if (parities_problem if self.parities else crossing_problem)(self.questions):

@@ -230,19 +230,29 @@ def smallest_crowd(survey: Survey, earlier: Sequence[EarlierPlan]) -> int:
     """Return the honest people of a survey, or of an earlier round with fewer people.
 
     The survey's colluding people may all have taken part in an earlier round. Rounds without a
-    shuffler do not count: there the crowd hides no one. Proof: docs/mathematics.md#the-crowd.
+    shuffler do not count: there the crowd hides no one; nor do rounds in which services add all
+    noise, where nobody needs a crowd. Proof: docs/mathematics.md#the-crowd.
     """
-    hidden = (asked.crowd_without(survey.colluding) for asked in earlier if not asked.linked)
-    return min([survey.honest, *hidden])
+    return min([survey.honest, *_hidden(survey, earlier)])
+
+
+def _hidden(survey: Survey, earlier: Sequence[EarlierPlan]) -> list[int]:
+    """Return the honest people of each earlier round in which the crowd hides everybody."""
+    return [
+        asked.crowd_without(survey.colluding)
+        for asked in earlier
+        if not asked.linked and not all(message.by_services for message in asked.messages)
+    ]
 
 
 def relied_crowd(
     survey: Survey, messages: Iterable[Message], earlier: Sequence[EarlierPlan] = ()
 ) -> int | None:
-    """Return the honest people whom a guarantee counts on; None if the services add all noise, in
-    earlier rounds as well."""
-    every = [*messages, *(each for asked in earlier for each in asked.messages)]
-    return None if all(each.by_services for each in every) else smallest_crowd(survey, earlier)
+    """Return the honest people whom a guarantee counts on, in the survey and in earlier rounds;
+    None if services add all noise."""
+    if not all(message.by_services for message in messages):
+        return smallest_crowd(survey, earlier)
+    return min(_hidden(survey, earlier), default=None)
 
 
 def service_epsilon(survey: Survey, messages: Iterable[Message]) -> float | None:

@@ -34,7 +34,7 @@ from incrowd.plans.ledger import (
 from incrowd.survey import Survey
 
 NO_NOISE = AdditiveNoise((1 << BITS,))  # of counts that one party saw: nothing is left
-View = Literal["service", "readers"]  # who faces the noise of one service, or of both
+CountsView = Literal["service", "readers"]  # who faces the noise of one service, or of both
 
 
 @lru_cache(maxsize=64)
@@ -43,7 +43,7 @@ def twice(law: AdditiveNoise) -> AdditiveNoise:
     return law.plus(law)
 
 
-def sent_by(plan: Plan, view: View = "service") -> AnyContribution:
+def sent_by(plan: Plan, view: CountsView = "service") -> AnyContribution:
     """Return all that a person sends by a plan and sent in the earlier rounds that it covers.
 
     view: one of the services that add noise, which faces only the noise of the other one; or
@@ -57,7 +57,7 @@ def sent(
     survey: Survey,
     messages: Sequence[Message],
     earlier: Sequence[EarlierPlan] = (),
-    view: View = "service",
+    view: CountsView = "service",
 ) -> AnyContribution:
     """Return all that a person sends by some messages, in all rounds and for all rows she may have.
 
@@ -66,12 +66,12 @@ def sent(
     return _sent([*rounds_before(earlier), rounds_planned(survey, messages)], view)
 
 
-def sent_before(earlier: Sequence[EarlierPlan], view: View = "service") -> AnyContribution:
+def sent_before(earlier: Sequence[EarlierPlan], view: CountsView = "service") -> AnyContribution:
     """Return what a person sent in earlier rounds. view: as in `sent_by`."""
     return _sent(rounds_before(earlier), view)
 
 
-def _sent(plans: Sequence[Rounds], view: View) -> AnyContribution:
+def _sent(plans: Sequence[Rounds], view: CountsView) -> AnyContribution:
     exposed, ways = repeated(plans).exposed, _ways_each(plans)
     each = (sent for rounds in plans for sent in _of_rounds(rounds, exposed, ways, view))
     return reduce(_also, each)
@@ -91,7 +91,7 @@ def _ways_each(plans: Sequence[Rounds]) -> int:
 
 
 def _of_rounds(
-    rounds: Rounds, exposed: frozenset[Permanent], ways: int, view: View
+    rounds: Rounds, exposed: frozenset[Permanent], ways: int, view: CountsView
 ) -> Iterator[AnyContribution]:
     """Yield what a person sends in the rounds of one plan.
 

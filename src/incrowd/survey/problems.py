@@ -7,7 +7,7 @@ parts that are valid by themselves.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -221,19 +221,13 @@ def _noise_problems(survey: WrittenSurvey, left_out: InvalidParts) -> Iterator[P
         yield Problem("least", "survey.no-services", value=survey.least)
     if privacy.noise != "services":
         return
-    yield from unfit_for_services(survey, left_out.numbered("message", survey.messages))
+    yield from unfit_for_services(survey, left_out)
 
 
 def unfit_for_services(
-    survey: WrittenSurvey, groups: Iterable[tuple[Path, Group]] | None = None
+    survey: WrittenSurvey, left_out: InvalidParts = NOTHING
 ) -> Iterator[Problem]:
-    """Yield why services cannot add the noise to the answers to a survey.
-
-    groups: the messages that the survey fixes, each with its path.
-    """
-    numbered: list[tuple[Path, Group]] = [
-        (("message", number), group) for number, group in enumerate(survey.messages)
-    ]
+    """Yield why services cannot add the noise to the answers to a survey."""
     if (local := survey.privacy.local_epsilon) is not None:
         yield Problem(("privacy", "local_epsilon"), "survey.nothing-left", value=local)
     others: dict[str, object] = {
@@ -244,7 +238,7 @@ def unfit_for_services(
     for key, value in others.items():
         if value is not None:
             yield Problem(key, "survey.only-counts", value=value)
-    for path, group in numbered if groups is None else groups:
+    for path, group in left_out.numbered("message", survey.messages):
         if not group.cells or group.parities:
             yield Problem(path, "survey.only-cells", value=list(group.questions))
     for question in survey.questions:
