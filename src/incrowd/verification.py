@@ -204,7 +204,7 @@ def prove(
         replace(way, redraws=way.redraws + redraws)
         for way in described(sent_by(plan), named=not shuffled)
     ]
-    people = holds.crowd if shuffled else 1
+    people = holds.crowd if shuffled and holds.crowd is not None else 1
     epsilon, delta = repr(holds.epsilon), repr(holds.delta)
     return enclosed(ways, people, epsilon, delta, seconds=seconds, progress=progress)
 

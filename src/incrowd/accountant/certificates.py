@@ -510,11 +510,11 @@ class Assessment:
         Whether delta is bounded for every collection.
     by : str
         The analysis that gave the bound of delta: `shuffle` chooses among several.
-    beside : tuple of str
-        What the figures assume besides, as for `Certificate`.
     presence, absence : OrderFigures or None
         The papers' pair in a crowd of equal records, in either order. None for several reports, or
         channels other than bit flips.
+    beside : tuple of str
+        What the figures assume besides, as for `Certificate`.
 
     Examples
     --------

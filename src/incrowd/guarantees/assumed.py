@@ -21,12 +21,15 @@ from incrowd.plans.plan import (
 )
 
 
-def assumptions(plans: Sequence[Rounds], by: AssumptionCode) -> tuple[Assumption, ...]:
+def assumptions(
+    plans: Sequence[Rounds], by: AssumptionCode, beside: Iterable[AssumptionCode] = ()
+) -> tuple[Assumption, ...]:
     """Return what a guarantee assumes, by its analysis, the survey and the earlier rounds.
 
-    plans: the rounds of each plan that the guarantee covers, its own rounds last.
+    plans: the rounds of each plan that the guarantee covers, its own rounds last. by, beside: the
+    assumptions of its certificate.
     """
-    return (Assumption(code=by), *_assumed(plans))
+    return (*(Assumption(code=code) for code in (by, *beside)), *_assumed(plans))
 
 
 def _assumed(plans: Sequence[Rounds]) -> Iterator[Assumption]:

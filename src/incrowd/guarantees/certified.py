@@ -22,7 +22,7 @@ from incrowd.plans.ledger import (
     rounds_before,
     rounds_planned,
 )
-from incrowd.plans.plan import relied_crowd, service_epsilon
+from incrowd.plans.plan import Assumption, relied_crowd, service_epsilon
 from incrowd.plans.sent import CountsView, sent, sent_by
 from incrowd.survey import Survey
 
@@ -109,7 +109,7 @@ def keeps(plan: Plan, certificate: Certificate) -> bool:
         certificate.delta.upper <= promise.delta * (1 + 1e-9)
         and certificate.delta.upper <= promise.certified_delta * (1 + 1e-6)
         and sent_by(plan).local_epsilon <= promise.local_epsilon * (1 + 1e-9)
-        and promise.assumptions == assumptions(all_rounds(plan), certificate.assumption)
+        and promise.assumptions == _assumptions(all_rounds(plan), certificate)
     )
 
 
@@ -176,6 +176,10 @@ def requested(survey: Survey, messages: Sequence[Message]) -> Guarantee:
     return shown.model_copy(update={**changes, "proved": False})
 
 
+def _assumptions(rounds: Sequence[Rounds], certificate: Certificate) -> tuple[Assumption, ...]:
+    return assumptions(rounds, certificate.assumption, certificate.beside)
+
+
 def _guarantee(
     rounds: Sequence[Rounds],
     certificate: Certificate,
@@ -191,7 +195,7 @@ def _guarantee(
         certified_delta=certificate.delta.upper,
         crowd=crowd,
         proved=certificate.proved,
-        assumptions=assumptions(rounds, certificate.assumption),
+        assumptions=_assumptions(rounds, certificate),
         worst=certificate.worst,
         local_epsilon=local,
         service_epsilon=service,

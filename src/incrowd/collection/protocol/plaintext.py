@@ -145,8 +145,8 @@ def in_lanes(
 
     def of(lane: Lane) -> list[bytes]:
         every = reports[lane.message]
-        own = [each for each in every if not lane.cells or cell_number(each) in lane.cells]
-        return _padded(shape, lane.slots, [shape.report(lane.message, each) for each in own])
+        inside = [each for each in every if not lane.cells or cell_number(each) in lane.cells]
+        return _padded(shape, lane.slots, [shape.report(lane.message, each) for each in inside])
 
     return list(chain(*map(of, lanes)))
 
