@@ -24,6 +24,7 @@ PART = accountant.Part(YES_NO, FLIP)
 SCHEMA = accountant.Schema.of([PART])
 SENT = accountant.Contribution.of(SCHEMA)
 CURVE = accountant.privacy_curve("blanket", FLIP, 100)
+NOISE = accountant.AdditiveNoise.laplace(1.0, most=20)
 
 # What works, by the name of a parameter; a parameter of a call in `OF_ITS_OWN` comes first.
 GOOD = {
@@ -34,6 +35,8 @@ GOOD = {
     **{"reports": SENT.reports, "each": (SENT,), "forward": CURVE.forward, "a": 0.7, "q": 0.2},
     **{"backward": CURVE.forward, "logit": -1.0, "excess": 1.0, "flip": FLIP, "f": 0.3},
     **{"p_ir": 0.2, "q_ir": 0.7, "domains": [YES_NO], "schema": SCHEMA, "other": SENT},
+    **{"numerators": (1 << 63, 1 << 62), "weights": [2.0, 1.0], "loss": 1.0, "deviation": 2.0},
+    **{"shifts": [2], "variances": [1.0]},
     **{"curves": [(CURVE, 2)], "count": 2, "answers": (0, 1), "parts": [PART]},
 }
 OF_ITS_OWN = {
@@ -41,8 +44,9 @@ OF_ITS_OWN = {
     "PrivacyCurve.__mul__": {"other": CURVE},
     "Bit.from_probabilities": {"one_if_zero": 0.1, "one_if_one": 0.3},
     "KAry.from_probabilities": {"keep": 0.7},
+    "AdditiveNoise.plus": {"other": NOISE},
 }
-INSTANCES = (FLIP, BIT, K_ARY, SENT, CURVE, accountant.Alternatives((SENT,)))
+INSTANCES = (FLIP, BIT, K_ARY, SENT, CURVE, NOISE, accountant.Alternatives((SENT,)))
 INSTANCES += (accountant.Warner(2**30), accountant.Simmons(2**30), accountant.Rappor(FLIP, BIT))
 INSTANCES += (accountant.TwoStage(FLIP, FLIP), PART, SCHEMA, YES_NO)
 # Results, which callers read; bases of channels, which callers derive; and what draws reports.

@@ -62,13 +62,14 @@ _CLASSES = frozenset(_WORKS) - {
     "GivenMargins",
     "Callable",
 }
-_CLASSES |= {"Tally", "Alternatives"}
+_CLASSES |= {"Tally", "Alternatives", "AdditiveNoise"}
 _ENTRIES = {"Part", "Domain", "EarlierPlan", "Received", "float", "int"}
 _ALIASES = {
     "Sendable": "Contribution | Schema | Channel",
     "AnyContribution": "Contribution | Alternatives",
     "SearchProgress": "Callable",
     "SchemaCounts": "tuple[tuple[Schema, int], ...]",
+    "ShiftCounts": "tuple[tuple[AdditiveNoise, int], ...]",
     "AnswerNumbers": "tuple[int, ...]",
     "Merge": "Mapping[str, Any]",
     "Scores": "Mapping[str, Sequence[float]]",

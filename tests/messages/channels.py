@@ -186,7 +186,8 @@ CASES = {
     "shifts without a crowd for the reports": lambda _: accountant.certify(
         "shuffle", sent(FREE).also(SHIFTED), None, 1.0
     ),
-    "a shift of no cell": lambda _: accountant.Contribution((), shifts=((NOISE, 0),)),
+    "noise with a loss of zero": lambda _: accountant.AdditiveNoise.laplace(0.0, most=20),
+    "noise without weights": lambda _: accountant.AdditiveNoise.of([]),
     "shifts where both services work together": lambda _: accountant.certify(
         "local", SHIFTED, None, 1.0
     ),

@@ -202,6 +202,7 @@ def added_noise(
     >>> round(noise.deviation, 2), noise.most
     (0.6, 12)
     """
+    shifts, variances = [*map(int, shifts)], [*map(float, variances)]
     _check(shifts, variances, epsilon, delta, service_epsilon)
     views = [NoiseView(lambda law: law, service_epsilon or epsilon)]
     if service_epsilon:

@@ -56,15 +56,18 @@ class AdditiveNoise:
     def __post_init__(self) -> None:
         """Raise PrivacyError unless the numerators are those of a symmetric law."""
         total = 2 * sum(self.numerators) - sum(self.numerators[:1])
-        if total != 1 << self.bits or min(self.numerators) < 1:
+        if total != 1 << max(self.bits, 0) or min(self.numerators) < 1:
             raise PrivacyError.of("numerators", "accountant.no-law", bits=self.bits)
 
     @classmethod
     def of(cls, weights: Sequence[float]) -> Self:
-        """Return the law with probabilities in proportion to the weights of 0, 1, ..., m.
+        """Return the law with probabilities in proportion to the positive weights of 0, ..., m.
 
         Rounding takes from all numbers but 0, which gets the rest.
         """
+        weights = [float(weight) for weight in weights]
+        if not weights or not all(0 < weight < math.inf for weight in weights):
+            raise PrivacyError.of("weights", "accountant.above-0", value=weights)
         total = 2 * math.fsum(weights) - weights[0]
         others = tuple(int(weight / total * (1 << BITS)) for weight in weights[1:])
         return cls(((1 << BITS) - 2 * sum(others), *others))
@@ -72,12 +75,12 @@ class AdditiveNoise:
     @classmethod
     def laplace(cls, loss: float, *, most: int) -> Self:
         """Return a truncated discrete Laplace law: weights exp(-loss |z|), |z| <= most / 2."""
-        return cls.of(laplace_weights(loss, most // 2))
+        return cls.of(laplace_weights(_positive("loss", loss), most // 2))
 
     @classmethod
     def gaussian(cls, deviation: float, *, most: int) -> Self:
         """Return a truncated discrete Gaussian law: weights exp(-z^2 / (2 deviation^2))."""
-        return cls.of(gaussian_weights(deviation, most // 2))
+        return cls.of(gaussian_weights(_positive("deviation", deviation), most // 2))
 
     @classmethod
     def polya(cls, loss: float, *, most: int) -> Self:
@@ -86,7 +89,7 @@ class AdditiveNoise:
         It is the law of the difference of two negative binomial variables of shape 1/2. The sum of
         two such numbers has weights exp(-loss |z|), but for the truncation.
         """
-        return cls.of(polya_weights(loss, most // 2))
+        return cls.of(polya_weights(_positive("loss", loss), most // 2))
 
     @property
     def reach(self) -> int:
@@ -134,6 +137,13 @@ class AdditiveNoise:
         places = range(width * reach, len(digits), width)
         sums = (int.from_bytes(digits[at : at + width], "little") for at in places)
         return AdditiveNoise(tuple(sums), bits)
+
+
+def _positive(name: str, value: float) -> float:
+    """Return a parameter of a law. Raises PrivacyError unless it is a positive, finite number."""
+    if not 0 < value < math.inf:
+        raise PrivacyError.of(name, "accountant.above-0", value=value)
+    return value
 
 
 def laplace_weights(loss: float, reach: int) -> list[float]:

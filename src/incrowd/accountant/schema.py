@@ -321,7 +321,7 @@ class Contribution:
     Raises
     ------
     PrivacyError
-        Unless `redraws` is finite and at least 0, and at least one cell shifts with each noise.
+        Unless `redraws` is finite and at least 0.
 
     Notes
     -----
@@ -344,13 +344,9 @@ class Contribution:
     shifts: ShiftCounts = ()
 
     def __post_init__(self) -> None:
-        """Raise PrivacyError unless redraws is a finite number of at least 0, and shifts are
-        positive."""
+        """Raise PrivacyError unless redraws is a finite number of at least 0."""
         if not 0 <= self.redraws < math.inf:
             raise PrivacyError.of("redraws", "accountant.finite-from-0", value=self.redraws)
-        for _, cells in self.shifts:
-            if cells < 1:
-                raise PrivacyError.of("shifts", "accountant.at-least-one", value=cells)
 
     @classmethod
     def of(cls, schema: Schema, copies: int = 1, *, linked: bool = False) -> Contribution:
