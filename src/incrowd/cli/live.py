@@ -11,7 +11,7 @@ import tempfile
 import threading
 import time
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -23,7 +23,7 @@ import pyarrow as pa
 import incrowd
 from incrowd.cli.console import out, print_json, progress, say, working
 from incrowd.cli.options import make_folder
-from incrowd.collection.collector.receipt import received
+from incrowd.collection.collector.receipt import Receipt, received
 from incrowd.collection.in_node import OLDEST, node
 from incrowd.collection.rehearsal import (
     InNode,
@@ -190,14 +190,23 @@ def _copied(opened: Path, folder: Path) -> Path:
     return folder
 
 
+def _reports(receipts: Sequence[Receipt]) -> dict[str, int]:
+    """Return the numbers of reports; none if services add noise."""
+    if any(receipt.counts_only for receipt in receipts):
+        return {}
+    return {
+        "sealed_reports": sum(each.reports for each in receipts),
+        "rejected": sum(sum(each.rejected.values()) for each in receipts),
+    }
+
+
 def _facts(rehearsal: Rehearsed, receipt: dict[str, Any]) -> dict[str, Any]:
     return {
         "people": rehearsal.crowd.people,
         "guests": rehearsal.guests,
         "clients": dict(rehearsal.clients),
         "uploads_per_second": rehearsal.crowd.uploads_per_second,
-        "sealed_reports": sum(each.reports for each in rehearsal.receipts),
-        "rejected": sum(sum(each.rejected.values()) for each in rehearsal.receipts),
+        **_reports(rehearsal.receipts),
         "receipt": receipt,
         "seen": dict(what_each_saw(rehearsal)),
         "codes_found": rehearsal.codes_found,

@@ -61,7 +61,7 @@ def open_sealed(
     from incrowd.collection.machine import cores, protect
     from incrowd.collection.protocol.bundle import Bundle
     from incrowd.collection.protocol.mixing import release_kind
-    from incrowd.collection.taking import read_start
+    from incrowd.collection.taking import Shelf, read_start
     from incrowd.files import destroy
 
     protect()
@@ -87,6 +87,7 @@ def open_sealed(
             private,
             output,
             workers=workers or cores(),
+            shelf=Shelf(release_kind(collected), key.resolve().parent),
             advance=advance,
             engine=work,
         )

@@ -78,9 +78,14 @@ def claims_of_plan(
     )
 
 
+def release_id(header: AnyRelease) -> bytes:
+    """Return the digest of a release: of its header, whatever the bytes of the signature."""
+    return hashlib.sha256(header.domain + header.encoded).digest()
+
+
 def release_of(header: AnyRelease, bundle: Bundle, people: int) -> ClaimedRelease:
     """Return the facts of an opened release. people: the most people its reports can be from."""
-    id = hashlib.sha256(header.domain + header.encoded).hexdigest()
+    id = release_id(header).hex()
     return ClaimedRelease(claims=claims_of(bundle), id=id, strata=header.strata, people=people)
 
 

@@ -217,11 +217,8 @@ def _due(bundle: Bundle, strata: np.ndarray) -> list[StratumGroup]:
 
 def what_each_saw(rehearsed: Rehearsed) -> Iterator[TermLine]:
     """Yield who saw what, with the numbers of this run."""
-    crowd, receipts, places = rehearsed.crowd, rehearsed.receipts, rehearsed.bundle.places
+    crowd, places = rehearsed.crowd, rehearsed.bundle.places
     people = crowd.people + rehearsed.guests
-    opened = sum(message.reports for receipt in receipts for message in receipt.messages)
-    dummies = sum(sum(receipt.dummies) for receipt in receipts)
-    strata = rehearsed.bundle.plan.survey.open
     yield (
         "Each device",
         f"only its own answers; {_reports_of(places)} left it, randomized once",
@@ -229,13 +226,7 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[TermLine]:
     yield "The network", f"{people:,} uploads of {crowd.bytes:,} bytes each{_tokens(rehearsed)}"
     mixing = _two_mixers if rehearsed.bundle.mixers == 2 else _shuffler
     yield from mixing(rehearsed, people)
-    yield (
-        "The collector",
-        f"{opened:,} reports and {dummies:,} dummies in one "
-        f"random order{' for each release' if strata else ''}, "
-        f"{sum(sum(receipt.rejected.values()) for receipt in receipts):,} rejected; "
-        "no senders, no times, no invitations",
-    )
+    yield "The collector", _collector(rehearsed)
     yield "In the files", f"{rehearsed.codes_found:,} invitations can be read"
     yield "Who can learn", against_sentence(rehearsed.promise.guarantee)
     separate = bundle_guarantee(with_separate_parties(rehearsed.bundle))
@@ -249,6 +240,24 @@ def _tokens(rehearsed: Rehearsed) -> str:
     values = len(rehearsed.bundle.token_keys)
     return (
         f"; before each, a request for {values:,} tokens of {SIGNATURE_BYTES:,} bytes; nothing else"
+    )
+
+
+def _collector(rehearsed: Rehearsed) -> str:
+    """Return what the collector saw; not how many reports there were if services add noise."""
+    receipts, unseen = rehearsed.receipts, "no senders, no times, no invitations"
+    each = " for each release" if rehearsed.bundle.plan.survey.open else ""
+    if rehearsed.bundle.lanes:
+        return (
+            f"the reports and those that the shuffler invented, in one random order{each}; it "
+            f"added noise of its own before it wrote any count; {unseen}"
+        )
+    opened = sum(message.reports or 0 for receipt in receipts for message in receipt.messages)
+    dummies = sum(sum(receipt.dummies) for receipt in receipts)
+    rejected = sum(sum(receipt.rejected.values()) for receipt in receipts)
+    return (
+        f"{opened:,} reports and {dummies:,} dummies in one random order{each}, {rejected:,} "
+        f"rejected; {unseen}"
     )
 
 

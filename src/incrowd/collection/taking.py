@@ -59,6 +59,11 @@ class Shelf(Generic[S]):
         """The folder with bodies that are not processed yet."""
         return self.root / "waiting"
 
+    @property
+    def first(self) -> Path:
+        """The folder with the starts of statements whose bodies may be opened, and no others."""
+        return self.root / "first"
+
     def start(self, signed: Signed[S]) -> Path:
         """Return the file with signature and header; it exists when the body is on disk."""
         return self.starts / f"{signed.header.number}.start"
@@ -85,9 +90,8 @@ class Shelf(Generic[S]):
         Raises ProtocolError if it contradicts an earlier one: both are stored, as a proof that the
         signer cheats.
         """
-        for earlier in self.received():
-            if earlier.header == signed.header:
-                return False
+        received = self.received()
+        for earlier in (*received, *self._read(self.first)):
             if prove_cheating(earlier, signed, bundle):
                 for start in (earlier, signed):
                     proof = self.contradictions / f"{start.acknowledgment}.start"
@@ -95,7 +99,19 @@ class Shelf(Generic[S]):
                 raise ProtocolError.of(
                     "contradiction", "collection.contradiction", kind=self.kind.name
                 )
-        return True
+        return all(earlier.header != signed.header for earlier in received)
+
+    def bind(self, signed: Signed[S], bundle: Bundle) -> None:
+        """Record on disk that a statement is the first of its stratum, before anything is opened.
+
+        From then on, no other may be opened, even if opening this one is interrupted. Raises
+        ProtocolError as `is_new`.
+        """
+        with locked(private_folder(self.first)):
+            self.is_new(signed, bundle)
+            first = self.first / f"{bundle.digest.hex()}-{signed.header.number}.start"
+            if not first.exists():
+                write_private(first, signed.encoded)
 
 
 class Taking(Generic[S]):

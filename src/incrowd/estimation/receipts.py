@@ -47,16 +47,17 @@ class Received:
 
     release: SHA-256 of the signed header. bundle: short form of its digest. strata: the strata of
     the release. people, reports: as signed by the shuffler, or by the first and the second mixer;
-    reports are sealed, and include dummies. issued, used: number of invitations, and of those that
-    were used; None without invitations, or before the inviter stated them. tokens: the reports with
-    a valid token of each message, as signed by the second mixer; empty if some message had too few,
-    so that the stratum has no reports; None with one shuffler. rejected: sealed reports by kind.
-    opened_people: the largest number of people from whom the reports can come. crowded: messages
-    with more reports than people times places: number, reports, and that product. places: sealed
-    reports of one person. tail: upper bound on the probability that a person's reports did not fit
-    and were drawn again. colluding: the stated number of people who may collude. local_only:
-    whether one party both mixed and opened the reports. contradicted: whether the shuffler also
-    signed another release of the same stratum. mixers, thinned: as in
+    reports are sealed, and include dummies. reports is None if services add noise: nobody may know
+    how many of them count, and how many were rejected. issued, used: number of invitations, and of
+    those that were used; None without invitations, or before the inviter stated them. tokens: the
+    reports with a valid token of each message, as signed by the second mixer; empty if some message
+    had too few, so that the stratum has no reports; None with one shuffler. rejected: sealed
+    reports by kind. opened_people: the largest number of people from whom the reports can come.
+    crowded: messages with more reports than people times places: number, reports, and that product.
+    places: sealed reports of one person. tail: upper bound on the probability that a person's
+    reports did not fit and were drawn again. colluding: the stated number of people who may
+    collude. local_only: whether one party both mixed and opened the reports. contradicted: whether
+    the shuffler also signed another release of the same stratum. mixers, thinned: as in
     `incrowd.plans.claims.Claims`.
     """
 
@@ -65,7 +66,7 @@ class Received:
     strata: tuple[str, ...]
     people: int
     issued: int | None
-    reports: int
+    reports: int | None
     rejected: Mapping[str, int]
     opened_people: int
     crowded: tuple[tuple[int, int, int], ...]
@@ -149,9 +150,12 @@ def without_receipt(
 
 def _received(receipt: Received) -> str:
     strata = f"{'strata' if len(receipt.strata) > 1 else 'stratum'} {', '.join(receipt.strata)}"
+    if receipt.reports is None:
+        return f"Receipt of {strata}: {_of_services(receipt)}. Bundle {receipt.bundle}."
     opened = receipt.reports - sum(receipt.rejected.values())
     if receipt.tokens is not None:
-        return f"Receipt of {strata}: {_mixed(receipt, opened)}. Bundle {receipt.bundle}."
+        mixed = _mixed(receipt, receipt.reports, opened)
+        return f"Receipt of {strata}: {mixed}. Bundle {receipt.bundle}."
     return (
         f"Receipt of {strata}: the shuffler signed that {quantity(receipt.people, 'people')} sent "
         f"{quantity(receipt.reports, 'sealed reports')} ({receipt.places} each, dummies included), "
@@ -161,7 +165,18 @@ def _received(receipt: Received) -> str:
     )
 
 
-def _mixed(receipt: Received, opened: int) -> str:
+def _of_services(receipt: Received) -> str:
+    """Return what the shuffler signed if it adds noise, and how much that proves."""
+    return (
+        f"the shuffler signed that {quantity(receipt.people, 'people')} sent an upload, "
+        f"{_codes(receipt)}. What was opened is enough for "
+        f"{quantity(receipt.opened_people, 'people')}. The shuffler and the collector each added "
+        "noise to the counts, so nobody may know how many reports there were. Nothing here proves "
+        f"that they added only noise. {_NOT_SHOWN}"
+    )
+
+
+def _mixed(receipt: Received, reports: int, opened: int) -> str:
     """Return what the two mixers and the inviter signed."""
     people = f"the first mixer signed that {quantity(receipt.people, 'people')} sent an upload"
     if not receipt.tokens:
@@ -176,7 +191,7 @@ def _mixed(receipt: Received, opened: int) -> str:
             f"The inviter signed that {receipt.used:,} of {receipt.issued:,} invitations were used"
         )
     return (
-        f"{people}, and the second mixer that {quantity(receipt.reports, 'sealed reports have')} a "
+        f"{people}, and the second mixer that {quantity(reports, 'sealed reports have')} a "
         f"token of the inviter (by message: {each}; dummies included). {opened:,} of them were "
         f"opened, enough for {quantity(receipt.opened_people, 'people')}; {_rejected(receipt)}. "
         f"{issued}. {_TOKENS_SHOW}"

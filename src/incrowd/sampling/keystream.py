@@ -33,8 +33,8 @@ class Keystream:
     def __init__(self, key: bytes, counter: bytes, seed: int | None = None) -> None:
         """Start the stream of a 32-byte key and a 16-byte first counter block.
 
-        Only tests and permanent responses pass a key; all other code calls `from_system` or
-        `for_simulation`.
+        Only tests, permanent responses and the collector's noise pass a key; all other code calls
+        `from_system` or `for_simulation`.
         """
         self._cipher = _encryptor(key, counter)
         self._process = os.getpid()

@@ -85,7 +85,7 @@ class Facts(_Facts):
     strata: list[StratumFacts] = Field(max_length=1000)
     more_strata: FileCount
     opened_people: FileCount
-    sealed_reports: FileCount
+    sealed_reports: FileCount | None
     rejected: dict[str, FileCount]
     cheating: FactText | None
     guarantee: Promised | None

@@ -1,7 +1,9 @@
 """Releases of 23 people, right and wrong, for the bundle of the vectors."""
 
 import os
+from unittest import mock
 
+import pyarrow as pa
 import pytest
 
 from incrowd.collection.collector.collections import open_release
@@ -48,6 +50,28 @@ def keyed(places):
     places.private.write_bytes(RECEIVER.secret)
     places.bundle.write_bytes(INVITED.encoded)
     return places
+
+
+# --- Spark ---------------------------------------------------------------------------------------
+
+
+class Session:
+    """Runs the tasks of a wave here, the last one first; `lost` of them do not answer."""
+
+    def __init__(self, lost=0):
+        self.sparkContext, self.lost, self.waves = mock.Mock(defaultParallelism=1), lost, 0
+
+    def range(self, first, end, step, tasks):
+        self.waves += 1
+        self.numbers = range(first, end, step)
+        return self
+
+    def mapInArrow(self, work, result):
+        found = []
+        for number in list(self.numbers)[::-1]:
+            batch = pa.RecordBatch.from_pydict({"id": [number]})
+            found += work(iter([batch]))
+        return mock.Mock(toArrow=lambda: pa.Table.from_batches(found[self.lost :]))
 
 
 __all__ = [

@@ -6,10 +6,8 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import incrowd
@@ -25,7 +23,14 @@ from incrowd.estimation.estimate import count, count_on_spark
 from incrowd.reports.collection import load_collection
 from incrowd.reports.spark import started
 from incrowd.reports.tally_files import as_text
-from tests.collection.collector.conftest import INVITED, PEOPLE, PLAN, RECEIVER, release
+from tests.collection.collector.conftest import (
+    INVITED,
+    PEOPLE,
+    PLAN,
+    RECEIVER,
+    Session,
+    release,
+)
 from tests.oracles import mixers
 
 MESSAGES = range(len(INVITED.plan.messages))
@@ -85,25 +90,6 @@ def same(told, one, other, tmp_path):
     return found[0] == found[1] and reports(tmp_path / "here") == reports(tmp_path / "there")
 
 
-class Session:
-    """Runs the tasks of a wave here, the last one first; `lost` of them do not answer."""
-
-    def __init__(self, lost=0):
-        self.sparkContext, self.lost, self.waves = mock.Mock(defaultParallelism=1), lost, 0
-
-    def range(self, first, end, step, tasks):
-        self.waves += 1
-        self.numbers = range(first, end, step)
-        return self
-
-    def mapInArrow(self, work, result):
-        found = []
-        for number in list(self.numbers)[::-1]:
-            batch = pa.RecordBatch.from_pydict({"id": [number]})
-            found += work(iter([batch]))
-        return mock.Mock(toArrow=lambda: pa.Table.from_batches(found[self.lost :]))
-
-
 @pytest.fixture
 def in_arrow(monkeypatch):
     """Without Spark and Java: only what a frame does is needed."""
@@ -118,8 +104,14 @@ def in_arrow(monkeypatch):
 
 def test_ranges_cover_a_release_once_and_leave_out_what_is_repeated(monkeypatch):
     monkeypatch.setattr(on_spark, "ROWS_EACH", 4)
-    cut = list(on_spark._cut(10, np.array([0, 3, 4, 9])))
-    assert cut == [RowRange(0, 4, (0, 3)), RowRange(4, 8, (0,)), RowRange(8, 10, (1,))]
+    cut = list(on_spark._cut([range(10)], np.array([0, 3, 4, 9])))
+    assert cut == [RowRange(0, 0, 4, (0, 3)), RowRange(0, 4, 8, (0,)), RowRange(0, 8, 10, (1,))]
+
+
+def test_no_range_has_rows_of_two_lanes(monkeypatch):
+    monkeypatch.setattr(on_spark, "ROWS_EACH", 4)
+    cut = list(on_spark._cut([range(5), range(5, 7)], np.array([4, 6])))
+    assert cut == [RowRange(0, 0, 4, ()), RowRange(0, 4, 5, (0,)), RowRange(1, 5, 7, (1,))]
 
 
 def test_tasks_give_the_collections_and_the_receipt_of_one_machine(told, in_arrow, tmp_path):

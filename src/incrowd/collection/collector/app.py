@@ -142,14 +142,8 @@ class ReleaseDesk(Arriving):
         yield gauge("incrowd_releases_opened", "Releases that have been opened.", len(opened))
         text = "Releases that were refused."
         yield by_kind(CounterMetricFamily, "incrowd_releases_refused", text, self.refused)
-        accepted = sum(receipt.accepted for receipt in opened)
-        yield gauge("incrowd_reports_accepted", "Sealed reports that could be opened.", accepted)
-        rejected = {
-            kind: sum(receipt.rejected[kind] for receipt in opened)
-            for kind in kinds_of(self.bundle)
-        }
-        text = "Sealed reports that could not be opened."
-        yield by_kind(GaugeMetricFamily, "incrowd_reports_rejected", text, rejected)
+        if not self.bundle.lanes:
+            yield from _of_reports(opened, self.bundle)
         text = "Seconds spent opening releases."
         yield CounterMetricFamily("incrowd_opening_seconds", text, self._passed())
         free = shutil.disk_usage(self.places.root).free
@@ -157,6 +151,17 @@ class ReleaseDesk(Arriving):
         there = self.places.private.exists()
         text = "1 while the private key exists; it is destroyed after the last release is opened."
         yield gauge("incrowd_private_key", text, there)
+
+
+def _of_reports(opened: list[Receipt], bundle: Bundle) -> Iterator[Metric]:
+    """Yield the numbers of reports, which nobody may know if services add noise."""
+    accepted = sum(receipt.accepted for receipt in opened)
+    yield gauge("incrowd_reports_accepted", "Sealed reports that could be opened.", accepted)
+    rejected = {
+        kind: sum(receipt.rejected[kind] for receipt in opened) for kind in kinds_of(bundle)
+    }
+    text = "Sealed reports that could not be opened."
+    yield by_kind(GaugeMetricFamily, "incrowd_reports_rejected", text, rejected)
 
 
 def receipts(places: CollectorPlaces) -> list[Receipt]:

@@ -59,6 +59,7 @@ def open_waiting(
                 private,
                 folder,
                 workers=workers,
+                shelf=shelf,
                 advance=advance,
             )
             folders.append(folder)
@@ -142,6 +143,8 @@ def _state(folder: Path) -> tuple[bool, str]:
     if receipt.is_refused:
         people = quantity(receipt.people, "people")
         return True, f"{people}, but too few tokens; nothing was counted"
+    if receipt.counts_only:
+        return True, f"opened, {quantity(receipt.opened_people, 'people')}"
     rejected = sum(receipt.rejected.values())
     return True, f"opened, {quantity(receipt.accepted, 'reports')} accepted, {rejected:,} rejected"
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from incrowd.collection.protocol.bundle import Bundle, MixersBundle
+from incrowd.collection.protocol.bundle import LANE_BYTES, Bundle, MixersBundle
 from incrowd.collection.protocol.sealed import PrivateKey, unseal
 from incrowd.collection.protocol.tokens import TokenReport
 from incrowd.errors import PathPart, ProtocolError
+from incrowd.reports.tally import cell_counts
 
 MALFORMED, REPEATED = "malformed", "repeated"
 # The path of the ProtocolError of a rejected report -> the kind of rejection.
@@ -21,11 +22,15 @@ UNREADABLE: Mapping[tuple[PathPart, ...], str] = {
     ("sealed", "ciphertext"): "unopened",
     ("plaintext",): MALFORMED,
 }
+NO_CELLS = np.empty(0, np.int64)
 TOKEN, ANOTHER = "token", "another-message"  # without a valid token; not of its token's message
 
 
 def kinds_of(bundle: Bundle) -> tuple[str, ...]:
-    """Return the kinds of rejection that are counted for a bundle."""
+    """Return the kinds of rejection that are counted for a bundle; none if services add noise: who
+    knows what was added could learn answers from any number of reports."""
+    if bundle.lanes:
+        return ()
     with_tokens = (TOKEN, ANOTHER) if isinstance(bundle, MixersBundle) else ()
     return (*UNREADABLE.values(), REPEATED, *with_tokens)
 
@@ -33,33 +38,75 @@ def kinds_of(bundle: Bundle) -> tuple[str, ...]:
 class OpenedPiece(NamedTuple):
     """The content of some sealed reports.
 
-    packed: the reports of each message, uint8, shape (reports, bytes). dummies: their number in
-    each of the bundle's `groups`. rejected: the number of other reports by kind.
+    packed: the reports of each message, uint8, shape (reports, bytes); empty for messages to which
+    services add noise. dummies: their number in each of the bundle's `groups`. rejected: the number
+    of other reports by kind.
+
+    If services add noise, the piece is of one lane, and nothing but its content is counted: `lane`
+    is its number, `opened` the number of its reports and dummies, and `cells` the number of reports
+    in each cell of the lane, int64.
     """
 
     packed: tuple[np.ndarray, ...]
     dummies: tuple[int, ...]
     rejected: dict[str, int]
+    lane: int = 0
+    opened: int = 0
+    cells: np.ndarray = NO_CELLS
+
+
+class SealedPiece(NamedTuple):
+    """Concatenated rows of a release, all of one lane; lane 0 if the bundle has none."""
+
+    lane: int
+    rows: bytes
+
+    @property
+    def encoded(self) -> bytes:
+        """The piece as bytes, for another process."""
+        return self.lane.to_bytes(LANE_BYTES) + self.rows
+
+    @classmethod
+    def parse(cls, data: bytes) -> SealedPiece:
+        """Return the piece of `encoded`."""
+        return cls(int.from_bytes(data[:LANE_BYTES]), data[LANE_BYTES:])
 
 
 @dataclass(frozen=True)
 class Opener:
-    """Opens pieces of a release of a stratum: concatenated rows, which are sealed reports, or with
-    two mixers reports with their tokens. Of merged strata, any one is named."""
+    """Opens pieces of a release of a stratum. A row is a sealed report, or with two mixers a report
+    with its token. Of merged strata, any one is named."""
 
     bundle: Bundle
     private: PrivateKey
     stratum: int
 
-    def __call__(self, rows: bytes) -> OpenedPiece:
-        """Return their content, in their order."""
+    def __call__(self, data: bytes) -> OpenedPiece:
+        """Return the content of an encoded `SealedPiece`, in its order."""
+        piece = SealedPiece.parse(data)
+        return self._of_lane(*piece) if self.bundle.lanes else self._of_all(piece.rows)
+
+    def _of_lane(self, number: int, rows: bytes) -> OpenedPiece:
+        """Return what was opened in a lane. Any other plaintext is refused without a trace."""
+        lane, shape = self.bundle.lanes[number], self.bundle.shape
+        plaintexts = self._plaintexts(rows, Counter(), number)
+        packed, dummies = shape.read_many(self._joined(each for _, each in plaintexts))
+        whole = None if lane.cells else lane.message  # whose reports are written as they are
+        kept = tuple(reports if n == whole else reports[:0] for n, reports in enumerate(packed))
+        if whole is not None:
+            return OpenedPiece(kept, (), {}, number, dummies + len(kept[whole]))
+        every = self.bundle.plan.messages[lane.message].record_bits
+        cells = cell_counts(packed[lane.message], every)[list(lane.cells)]
+        return OpenedPiece(kept, (), {}, number, dummies + int(cells.sum()), cells)
+
+    def _of_all(self, rows: bytes) -> OpenedPiece:
         rejected, shape, groups = Counter[str](), self.bundle.shape, self.bundle.groups
         plaintexts: list[list[bytes]] = [[] for _ in groups]
         for group, plaintext in self._plaintexts(rows, rejected):
             plaintexts[group].append(plaintext)
         packed, dummies = dict[int, np.ndarray](), []
         for (messages, _), some in zip(groups, plaintexts, strict=True):
-            every = np.frombuffer(b"".join(some), np.uint8).reshape(-1, shape.length)
+            every = self._joined(some)
             reports, empty = shape.read_many(every)
             packed |= {message: reports[message] for message in messages}
             dummies.append(empty)
@@ -73,10 +120,16 @@ class Opener:
         """Return what another process needs to make an equal one."""
         return _opener, (self.bundle.encoded, self.private.secret, self.stratum)
 
-    def _plaintexts(self, rows: bytes, rejected: Counter[str]) -> Iterator[tuple[int, bytes]]:
+    def _joined(self, plaintexts: Iterable[bytes]) -> np.ndarray:
+        """Return plaintexts as rows."""
+        return np.frombuffer(b"".join(plaintexts), np.uint8).reshape(-1, self.bundle.shape.length)
+
+    def _plaintexts(
+        self, rows: bytes, rejected: Counter[str], lane: int = 0
+    ) -> Iterator[tuple[int, bytes]]:
         """Yield the group and the plaintext of reports that can be opened."""
         bundle, size = self.bundle, self.bundle.row_length
-        binding = bundle.binding(self.stratum)
+        binding = bundle.binding(self.stratum, lane)
         for at in range(0, len(rows), size):
             group, sealed = self._sealed(rows[at : at + size])
             if group is None:

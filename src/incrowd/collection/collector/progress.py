@@ -61,9 +61,9 @@ class Gate:
             return self._opened
 
     def passed(self) -> tuple[OpenedRelease, ...]:
-        """Return the releases with at least as many people as the plan's crowd."""
-        crowd = self.bundle.plan.survey.crowd
-        return tuple(each for each in self.opened() if each[1].opened_people >= crowd)
+        """Return the releases with at least as many people as the plan asks for."""
+        least = self.bundle.plan.least
+        return tuple(each for each in self.opened() if each[1].opened_people >= least)
 
     @property
     def version(self) -> str | None:
@@ -221,11 +221,12 @@ class CollectorProgress:
         return {"strata": rows, "more_strata": len(self.bundle.strata) - len(rows)}
 
     def _opened(self) -> dict[str, Any]:
-        """Return the facts in the receipts that do not depend on answers."""
-        receipts = [receipt for _, receipt in self.gate.opened()]
+        """Return the facts in the receipts that do not depend on answers; no number of reports if
+        services add noise."""
+        receipts, counted = [receipt for _, receipt in self.gate.opened()], not self.bundle.lanes
         return {
             "opened_people": sum(receipt.opened_people for receipt in receipts),
-            "sealed_reports": sum(receipt.reports for receipt in receipts),
+            "sealed_reports": sum(receipt.reports for receipt in receipts) if counted else None,
             "rejected": {
                 kind: sum(each.rejected[kind] for each in receipts)
                 for kind in kinds_of(self.bundle)

@@ -36,10 +36,14 @@ _log = logging.getLogger(__name__)
 
 
 class OpenedCollection(StrictFileModel):
-    """A collection in the folder: its id, its number of reports, the SHA-256 of its file."""
+    """A collection in the folder: its id, its number of reports, the SHA-256 of its file.
+
+    reports: None if services add noise, and the file has published counts: nobody may know how many
+    reports there were.
+    """
 
     id: str
-    reports: FileCount
+    reports: FileCount | None = Field(default=None, exclude_if=lambda reports: reports is None)
     sha256: str
 
 
@@ -54,6 +58,9 @@ class Receipt(StrictFileModel):
     tokens. contradictions: starts of other releases that are signed by the same key, and exclude
     this one. invitations: the inviter's signature and statement, when it has arrived; issued and
     used repeat it.
+
+    If services add noise, rejected and dummies are empty, since whoever knows what was added could
+    learn answers from any number of reports; `reports` follows from the people then.
     """
 
     format: Literal["incrowd receipt 1"] = "incrowd receipt 1"
@@ -74,8 +81,13 @@ class Receipt(StrictFileModel):
 
     @property
     def accepted(self) -> int:
-        """Sealed reports that were opened, dummies included."""
-        return sum(self.dummies) + sum(message.reports for message in self.messages)
+        """Sealed reports that were opened, dummies included; not known if services add noise."""
+        return sum(self.dummies) + sum(message.reports or 0 for message in self.messages)
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether services add noise, so that no number of reports is known."""
+        return any(message.reports is None for message in self.messages)
 
     @property
     def is_refused(self) -> bool:
@@ -119,26 +131,29 @@ def accepted(dummies: Iterable[int], reports: Iterable[int], bundle: Bundle) -> 
 def people_at_most(signed: Signed[AnyRelease], accepted: Sequence[int], bundle: Bundle) -> int:
     """Return the most people that the reports can be from: as stated, and with all slots full.
 
-    accepted: as from `accepted`.
+    accepted: as from `accepted`; if the bundle has lanes, for each of them.
     """
-    pairs = zip(accepted, bundle.groups, strict=True)
-    return min(signed.header.people, *(opened // slots for opened, (_, slots) in pairs))
+    if bundle.lanes:
+        lanes = zip(accepted, bundle.lanes, strict=True)
+        each = [max(opened - lane.invented, 0) // lane.slots for opened, lane in lanes]
+    else:
+        each = [opened // slots for opened, (_, slots) in zip(accepted, bundle.groups, strict=True)]
+    return min(signed.header.people, *each)
 
 
 def receipt_of(
     signed: Signed[AnyRelease],
     bundle: Bundle,
+    people: int,
     rejected: Mapping[str, int],
     dummies: Sequence[int],
     messages: Sequence[OpenedCollection],
     contradictions: Sequence[str] = (),
     invitations: Signed[Invitations] | None = None,
 ) -> Receipt:
-    """Return the receipt of an opened release."""
+    """Return the receipt of an opened release. people: the most that the reports can be from."""
     header = signed.header
     counted = header if isinstance(header, Header) else invitations and invitations.header
-    reports = [message.reports for message in messages] or [0] * len(bundle.plan.messages)
-    opened = accepted(dummies, reports, bundle)
     return Receipt(
         bundle=bundle.digest.hex(),
         start=signed.encoded.hex(),
@@ -150,7 +165,7 @@ def receipt_of(
         tokens=list(header.tokens) if isinstance(header, MixedRelease) else None,
         rejected={kind: rejected.get(kind, 0) for kind in kinds_of(bundle)},
         dummies=list(dummies),
-        opened_people=people_at_most(signed, opened, bundle),
+        opened_people=people,
         messages=list(messages),
         contradictions=list(contradictions),
         invitations=invitations.encoded.hex() if invitations else None,
@@ -172,16 +187,36 @@ def check(receipt: Receipt, bundle: Bundle) -> None:
         statement.check(bundle)
     if not all(prove_cheating(signed, other, bundle) for other in receipt.contradicting):
         raise _edited()
-    if len(receipt.dummies) != len(bundle.groups):
-        raise _edited()
     counts = receipt.rejected, receipt.dummies, receipt.messages, receipt.contradictions, inviter
-    rejected = sum(receipt.rejected.values())
-    whole = receipt.accepted + rejected == receipt.reports
-    release = release_of(signed.header, bundle, receipt.opened_people)
+    people = receipt.opened_people
+    release = release_of(signed.header, bundle, people)
     each = () if receipt.is_refused else range(len(bundle.plan.messages))
     fits = [message.id for message in receipt.messages] == list(map(release.collection, each))
-    if not (whole and fits and receipt == receipt_of(signed, bundle, *counts)):
+    add_up = _fit_lanes if bundle.lanes else _add_up
+    if not (fits and add_up(receipt, bundle)):
         raise _edited()
+    if receipt != receipt_of(signed, bundle, people, *counts):
+        raise _edited()
+
+
+def _add_up(receipt: Receipt, bundle: Bundle) -> bool:
+    """Return whether what was opened and rejected is what was signed, and enough for the people."""
+    reports = [message.reports for message in receipt.messages] or [0] * len(bundle.plan.messages)
+    counted = [each for each in reports if each is not None]
+    if len(receipt.dummies) != len(bundle.groups) or len(counted) < len(reports):
+        return False
+    people = people_at_most(receipt.signed, accepted(receipt.dummies, counted, bundle), bundle)
+    whole = receipt.accepted + sum(receipt.rejected.values()) == receipt.reports
+    return whole and people == receipt.opened_people
+
+
+def _fit_lanes(receipt: Receipt, bundle: Bundle) -> bool:
+    """Return whether there are no more people than signed, and no numbers of reports but those to
+    which devices added the noise."""
+    fit = not receipt.dummies and not receipt.rejected and receipt.opened_people <= receipt.people
+    for message, of in zip(receipt.messages, bundle.plan.messages, strict=True):
+        fit &= (message.reports is None) == of.by_services
+    return fit
 
 
 def _edited() -> IncrowdError:
@@ -238,6 +273,7 @@ def note_later(places: CollectorPlaces, bundle: Bundle) -> None:
         now = receipt_of(
             receipt.signed,
             bundle,
+            receipt.opened_people,
             receipt.rejected,
             receipt.dummies,
             receipt.messages,
@@ -270,7 +306,8 @@ def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Re
     """Return the facts of a receipt for pages. contradicted: whether other files prove cheating."""
     people = receipt.opened_people
     most = most_reports(bundle.plan.messages, bundle.slots, bundle.pools)
-    pairs = zip(receipt.messages, most, strict=not receipt.is_refused)
+    counted = () if bundle.lanes else receipt.messages
+    pairs = zip(counted, most, strict=not receipt.is_refused and not bundle.lanes)
     return Received(
         release=release_of(receipt.signed.header, bundle, people).id,
         bundle=short(bundle.digest),
@@ -279,13 +316,13 @@ def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Re
         issued=receipt.issued if bundle.codes else None,
         used=receipt.used if bundle.codes else None,
         tokens=None if receipt.tokens is None else tuple(receipt.tokens),
-        reports=receipt.reports,
+        reports=None if bundle.lanes else receipt.reports,
         rejected={kind: count for kind, count in receipt.rejected.items() if count},
         opened_people=people,
         crowded=tuple(
             (number, message.reports, people * places)
             for number, (message, places) in enumerate(pairs)
-            if message.reports > people * places
+            if message.reports is not None and message.reports > people * places
         ),
         places=bundle.places,
         tail=tail(bundle.plan, bundle.slots, bundle.pools),

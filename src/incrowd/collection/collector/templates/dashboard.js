@@ -101,7 +101,8 @@ function facts(state) {
     [left > 0 ? "Time until closing" : "Closed", left > 0 ? duration(left / 60000) : time(state.closes)],
     ["Crowd in the plan", `${number(state.crowd)} people`],
     ...(state.next_count ? [["Next count of people", time(state.next_count)]] : []),
-    ...(state.sealed_reports ? [opened, ["Sealed reports", number(state.sealed_reports)], ["Rejected reports", rejected]] : []),
+    ...(state.opened_people || state.sealed_reports ? [opened] : []),
+    ...(state.sealed_reports ? [["Sealed reports", number(state.sealed_reports)], ["Rejected reports", rejected]] : []),
     ...(state.cheating ? [["Proof of cheating", state.cheating]] : []),
   ]
 }
