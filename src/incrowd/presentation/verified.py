@@ -154,6 +154,11 @@ def _verification_facts(plan: Plan, verification: Verification) -> dict[str, Any
             if verification.people
             else {}
         ),
+        **(
+            {"sums": [asdict(each) | {"z": each.z} for each in verification.sums]}
+            if verification.sums
+            else {}
+        ),
         "impossible_people": verification.impossible_people
         and [vars(wrong) for wrong in verification.impossible_people],
         "impossible_bits": verification.impossible
@@ -182,7 +187,14 @@ def _reports_verified(plan: Plan, verification: Verification) -> Iterator[str]:
             )
         cannot = verification.impossible or verification.impossible_people
         fit = "cannot come from" if cannot else "can come from"
-        yield f"the {quantity(verification.reports or 0, 'accepted reports')} {fit} this plan"
+        if not all(message.by_services for message in plan.messages):
+            yield f"the {quantity(verification.reports or 0, 'accepted reports')} {fit} this plan"
+    for each in verification.sums:
+        yield (
+            f"message {each.message}: the published counts of {with_and(each.questions)} add up to "
+            f"{each.sum:,}, with a noise of {each.deviation:.3g}, and "
+            f"{quantity(each.people, 'people')} took part: z = {each.z:.2g}"
+        )
     if verification.rejected:
         yield (
             f"{quantity(verification.rejected, 'reports were')} rejected: no device that "
