@@ -9,13 +9,16 @@ import hmac
 import math
 import random
 import struct
+from contextlib import contextmanager
 from itertools import islice
 
+import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 import incrowd
 from incrowd.accountant import AdditiveNoise
 from incrowd.accountant.codes import WorstPair
+from incrowd.collection.collector import opening
 from incrowd.collection.protocol.signed import sign
 from incrowd.plans.message import CellsMessage, JointReport
 from incrowd.plans.plan import Assumption, Guarantee, Plan, relied_crowd
@@ -207,3 +210,38 @@ def expected(bundle, people, z1, header, secret):
             for cell in range(message.record_bits)
         ]  # fmt: skip
     return counts
+
+
+# --- without cryptography, so that many scenarios have the same bytes -----------------------------
+
+
+def looked_up(bundle, people, z1, stratum=0):
+    """A release and what each of its sealed reports contains. The bytes of the release depend on
+    the number of people only, as if other answers and other noise had been sealed."""
+    contents = []
+    for number, lane in enumerate(bundle.lanes):
+        plain = [each for one in people for each in inside(bundle, one)[number]]
+        law = bundle.plan.messages[lane.message].added
+        made = [
+            report(bundle, lane.message, cell)
+            for cell in lane.cells
+            for _ in range(z1.get((lane.message, cell), law.reach))
+        ]
+        contents += plain + made + [dummy(bundle)] * (lane.invented - len(made))
+    rows = [_row(bundle, place) for place in range(len(contents))]
+    data = release(bundle, people, stratum=stratum, rows=rows)
+    return data, dict(zip(rows, contents, strict=True))
+
+
+def _row(bundle, place):
+    """Bytes of the right length that nobody sealed."""
+    start, size = CONFIGURATION.header, bundle.sealed_length - len(CONFIGURATION.header)
+    return start + hashlib.shake_256(f"row {place}".encode()).digest(size)
+
+
+@contextmanager
+def unsealing(contents):
+    """Every sealed report contains what is stated."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opening, "unseal", lambda sealed, *_: contents[sealed])
+        yield

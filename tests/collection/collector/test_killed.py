@@ -1,13 +1,11 @@
 """The real collector, killed (kill -9) at random moments: every release is opened once, whole."""
 
-import os
 import random
 import re
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import httpx
 import pytest
@@ -23,6 +21,7 @@ from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.taking import Taking
 from tests.collection.collector.conftest import PLAN, RECEIVER, SHUFFLER, plaintexts, release
 from tests.oracles import make_vectors
+from tests.oracles.dying import in_child, lives_for
 
 COMMAND = [sys.executable, "-c", "from incrowd.cli import main; main()", "collector", "run"]
 STRATA = 6
@@ -109,43 +108,21 @@ def check(places, acknowledged, output):
 
 # --- at every step of opening --------------------------------------------------------------------
 
-STEPS = [(os, "fsync"), (os, "rename"), (Path, "unlink"), (os, "replace")]
-KILLED = 77
-
-
-def dying(after):
-    """Files reach the disk in steps; the process ends before the one of that number."""
-    left = [after]
-
-    def around(right):
-        def step(*args, **named):
-            left[0] -= 1
-            if left[0] < 0:
-                os._exit(KILLED)
-            return right(*args, **named)
-
-        return step
-
-    for owner, name in STEPS:
-        setattr(owner, name, around(getattr(owner, name)))
-
 
 def opening(places, after=None):
     """All that a collector does with what it has taken, in a process; whether it came to its end.
 
     after: how many steps it lives for.
     """
-    if child := os.fork():
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    try:
+
+    def work():
         if after is not None:
-            dying(after)
+            lives_for(after)
         with exclusive(places.root, "collector"):
             open_waiting(places, ONE, RECEIVER, workers=1)
             forget(places, ONE, as_time(ONE.closes))
-        os._exit(0)
-    finally:
-        os._exit(1)
+
+    return in_child(work)
 
 
 def taken(folder, data):
