@@ -159,8 +159,7 @@ def body(bundle, sent, z1, stratum=0, name="z"):
 
 def release(bundle, people, z1=(), stratum=0, rows=None, key=SHUFFLER, **changes):
     """The bytes of a release. rows: those of the body, if they are not as they should be."""
-    sealed = body(bundle, uploads(bundle, people, stratum), dict(z1), stratum)
-    sealed = sealed if rows is None else rows
+    sealed = rows or body(bundle, uploads(bundle, people, stratum), dict(z1), stratum)
     number = len(people)
     facts = {"people": number, "used": number, "issued": 2 * number, "strata": (stratum,)}
     header = header_of(sealed, bundle, **facts | changes)
@@ -216,20 +215,29 @@ def expected(bundle, people, z1, header, secret):
 
 
 def looked_up(bundle, people, z1, stratum=0):
-    """A release and what each of its sealed reports contains. The bytes of the release depend on
+    """A release, and what each of its sealed reports contains. The bytes of the release depend on
     the number of people only, as if other answers and other noise had been sealed."""
-    contents = []
-    for number, lane in enumerate(bundle.lanes):
-        plain = [each for one in people for each in inside(bundle, one)[number]]
+    lanes = [[each for one in people for each in inside(bundle, one)[n]]
+             for n in range(len(bundle.lanes))]  # fmt: skip
+    for lane, plain in zip(bundle.lanes, lanes, strict=True):
         law = bundle.plan.messages[lane.message].added
         made = [
             report(bundle, lane.message, cell)
             for cell in lane.cells
             for _ in range(z1.get((lane.message, cell), law.reach))
         ]
-        contents += plain + made + [dummy(bundle)] * (lane.invented - len(made))
+        plain += made + [dummy(bundle)] * (lane.invented - len(made))
+    return containing(bundle, len(people), lanes, stratum)
+
+
+def containing(bundle, people, lanes, stratum=0):
+    """A release of so many people, and what each of its sealed reports contains.
+
+    lanes: the plaintexts of each lane.
+    """
+    contents = [each for plain in lanes for each in plain]
     rows = [_row(bundle, place) for place in range(len(contents))]
-    data = release(bundle, people, stratum=stratum, rows=rows)
+    data = release(bundle, [{}] * people, stratum=stratum, rows=rows)
     return data, dict(zip(rows, contents, strict=True))
 
 
