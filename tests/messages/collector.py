@@ -42,7 +42,7 @@ def folder_of(folder, bundle=INVITED):
         digest = receipt.hashlib.sha256(path.read_bytes()).hexdigest()
         messages.append(receipt.OpenedCollection(id=about["id"], reports=0, sha256=digest))
     rejected = {"unopened": HEADER.reports}
-    found = receipt.receipt_of(signed, INVITED, rejected, [0], messages)
+    found = receipt.receipt_of(signed, INVITED, 0, rejected, [0], messages)
     save_receipt(found, folder)
     write_private(folder / "bundle.json", bundle.encoded)
     return found
@@ -135,7 +135,7 @@ def lost(_):
 
 
 def parts_missing(_):
-    list(on_spark._pieces(pa.table({"number": [0]}), 2, INVITED))
+    list(on_spark._pieces(pa.table({"number": [0]}), [None, None], INVITED, None))
 
 
 def two_at_once(folder):

@@ -144,8 +144,7 @@ def _verification_facts(plan: Plan, verification: Verification) -> dict[str, Any
             "assumption": certificate.assumption,
         },
         "digest": plan.digest,
-        "reports": verification.reports,
-        "rejected": verification.rejected,
+        **(_numbers_of_reports(verification) if _reports_counted(plan) else {}),
         "missing_people": verification.missing,
         "messages_without_reports": list(verification.absent),
         "contradicted": verification.contradicted,
@@ -164,6 +163,16 @@ def _verification_facts(plan: Plan, verification: Verification) -> dict[str, Any
         "impossible_bits": verification.impossible
         and [vars(bit) for bit in verification.impossible],
     }
+
+
+def _reports_counted(plan: Plan) -> bool:
+    """Return whether a plan has messages of which reports are counted: services do not add all
+    noise."""
+    return not all(message.by_services for message in plan.messages)
+
+
+def _numbers_of_reports(verification: Verification) -> dict[str, int | None]:
+    return {"reports": verification.reports, "rejected": verification.rejected}
 
 
 def _crowd(names: Sequence[str], people: int) -> dict[str, Any]:
@@ -187,7 +196,7 @@ def _reports_verified(plan: Plan, verification: Verification) -> Iterator[str]:
             )
         cannot = verification.impossible or verification.impossible_people
         fit = "cannot come from" if cannot else "can come from"
-        if not all(message.by_services for message in plan.messages):
+        if _reports_counted(plan):
             yield f"the {quantity(verification.reports or 0, 'accepted reports')} {fit} this plan"
     for each in verification.sums:
         yield (

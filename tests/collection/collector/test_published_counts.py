@@ -31,7 +31,7 @@ from incrowd.errors import ProtocolError, ReportsError
 from incrowd.estimation.receipts import receipt_sentences
 from incrowd.reports.tally import published
 from tests.collection.collector.conftest import Session
-from tests.conftest import run, slowly
+from tests.conftest import slowly
 from tests.oracles import noisy_releases
 from tests.oracles.make_vectors import RECEIVER
 from tests.oracles.noisy_releases import bundle_of, plan_of
@@ -247,7 +247,7 @@ def test_it_is_recorded_before_anything_is_decrypted(tmp_path, monkeypatch):
 
 
 def test_nothing_is_opened_without_a_record(tmp_path):
-    with pytest.raises(ValueError, match="record"):
+    with pytest.raises(AssertionError, match="recorded"):
         opened(tmp_path, noisy_releases.release(BUNDLE, PEOPLE), shelf=None)
 
 
@@ -265,35 +265,6 @@ def served(tmp_path):
     places.private.write_bytes(RECEIVER.secret)
     places.bundle.write_bytes(BUNDLE.encoded)
     return places
-
-
-def by_hand(places, data, output):
-    """The command, with the key in a collector's folder."""
-    path = output.parent / f"{output.name}.release"
-    path.write_bytes(data)
-    words = ("open", path, "--bundle", places.bundle, "--key", places.private, "-o", output)
-    return run(*map(str, words), "--keep-key", "--json")
-
-
-def test_the_command_opens_the_first_release_only(served, tmp_path):
-    first, other = (noisy_releases.release(BUNDLE, PEOPLE[:n], Z1) for n in (4, 3))
-    assert by_hand(served, first, tmp_path / "a").returncode == 0
-    refused = by_hand(served, other, tmp_path / "b")
-    assert refused.returncode == 1 and "contradict" in refused.stderr
-    assert not (tmp_path / "b").exists() and len(served.releases(BUNDLE).proofs()) == 2
-    assert by_hand(served, first, tmp_path / "c").returncode == 0
-    assert counts_in(tmp_path / "a") == counts_in(tmp_path / "c")
-
-
-def test_service_and_command_share_the_record(served, tmp_path):
-    first, other = (noisy_releases.release(BUNDLE, PEOPLE[:n], Z1) for n in (4, 3))
-    assert by_hand(served, first, tmp_path / "a").returncode == 0
-    with pytest.raises(ProtocolError, match="contradict"):
-        taken(served, other)
-    taken(served, first)
-    [folder] = open_waiting(served, BUNDLE, RECEIVER, workers=1)
-    assert counts_in(folder) == counts_in(tmp_path / "a")
-    assert by_hand(served, other, tmp_path / "b").returncode == 1
 
 
 # --- on Spark ------------------------------------------------------------------------------------

@@ -119,7 +119,8 @@ def open_release(
     with new_folder(output) as folder:
         body = _body(release, start, signed, bundle)
         if bundle.lanes:
-            _bind(shelf, signed, bundle)
+            assert shelf, "the first release of a stratum is recorded"
+            shelf.bind(signed, bundle)
         opener = Opener(bundle, private, signed.header.number)
         engine = engine or _here(opener, workers, advance)
         if bundle.lanes:
@@ -130,13 +131,6 @@ def open_release(
         write_bytes(folder / BUNDLE, bundle.encoded)
         verify_opened(receipt, bundle, folder)
     return receipt
-
-
-def _bind(shelf: Shelf[AnyRelease] | None, signed: Signed[AnyRelease], bundle: Bundle) -> None:
-    """Record that a release is the first of its stratum. Raises ProtocolError if it is not."""
-    if shelf is None:
-        raise ValueError("a release of published counts is opened beside a record of the first")
-    shelf.bind(signed, bundle)
 
 
 def _body(release: Path, start: int, signed: Signed[AnyRelease], bundle: Bundle) -> np.ndarray:
@@ -177,8 +171,8 @@ def _pieces(
     """Yield encoded pieces without some rows."""
     for lane, rows in cut(spans, PIECE_REPORTS):
         first, last = np.searchsorted(without, (rows.start, rows.stop))
-        kept = left(body[rows.start : rows.stop], without[first:last] - rows.start)
-        yield SealedPiece(lane, kept).encoded
+        remaining = left(body[rows.start : rows.stop], without[first:last] - rows.start)
+        yield SealedPiece(lane, remaining).encoded
         advance(len(rows))
 
 

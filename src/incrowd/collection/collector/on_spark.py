@@ -35,7 +35,7 @@ from incrowd.sampling.shuffle import Advance
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-DOMAIN = b"incrowd counts on Spark 1"
+DOMAIN = b"incrowd piece of counts 1"
 KEY_BYTES, NONCE_BYTES = 32, 12
 ROWS_EACH = 1 << 15  # rows per task: about a second
 TASKS_EACH = 4  # tasks per core at a time; their results are in memory here

@@ -90,14 +90,14 @@ class Opener:
         """Return what was opened in a lane. Any other plaintext is refused without a trace."""
         lane, shape = self.bundle.lanes[number], self.bundle.shape
         plaintexts = self._plaintexts(rows, Counter(), number)
-        packed, dummies = shape.read_many(self._joined(each for _, each in plaintexts))
+        read, dummies = shape.read_many(self._joined(each for _, each in plaintexts))
         whole = None if lane.cells else lane.message  # whose reports are written as they are
-        kept = tuple(reports if n == whole else reports[:0] for n, reports in enumerate(packed))
+        packed = tuple(reports if n == whole else reports[:0] for n, reports in enumerate(read))
         if whole is not None:
-            return OpenedPiece(kept, (), {}, number, dummies + len(kept[whole]))
+            return OpenedPiece(packed, (), {}, number, dummies + len(packed[whole]))
         every = self.bundle.plan.messages[lane.message].record_bits
-        cells = cell_counts(packed[lane.message], every)[list(lane.cells)]
-        return OpenedPiece(kept, (), {}, number, dummies + int(cells.sum()), cells)
+        cells = cell_counts(read[lane.message], every)[list(lane.cells)]
+        return OpenedPiece(packed, (), {}, number, dummies + int(cells.sum()), cells)
 
     def _of_all(self, rows: bytes) -> OpenedPiece:
         rejected, shape, groups = Counter[str](), self.bundle.shape, self.bundle.groups
