@@ -18,11 +18,9 @@ from incrowd.plans import Guarantee, Plan
 from incrowd.plans.sent import sent_by
 from incrowd.plans.strata import StratumNames
 from incrowd.reports.consistency import (
-    CountsSum,
     Impossible,
     ImpossiblePeople,
     check_strata,
-    counts_sums,
     impossible_people,
     impossible_rates,
 )
@@ -45,8 +43,7 @@ class Verification:
     guarantee : Guarantee
         What holds for the reports; without reports, the guarantee of the plan.
     reports : int or None
-        How many were accepted; None if none were given. Of messages to which services add noise,
-        nobody may know.
+        How many were accepted; None if none were given.
     rejected : int
         How many no client can have sent.
     impossible : tuple of Impossible or None
@@ -67,9 +64,6 @@ class Verification:
     tail : float
         An upper bound of the probability that one person's reports did not fit into the slots of an
         upload and were drawn again.
-    sums : tuple of CountsSum
-        If services add noise, the sum of the published counts of each table of exclusive answers,
-        beside the number of people.
 
     Examples
     --------
@@ -96,7 +90,6 @@ class Verification:
     people: Mapping[StratumNames, int] | None = None
     contradicted: bool = False
     tail: float = 0.0
-    sums: tuple[CountsSum, ...] = ()
 
     @property
     def promise_holds(self) -> bool:
@@ -164,7 +157,7 @@ def verify(
         certificate,
         holds,
         counted_guarantee(plan, counted, smallest, received),
-        reports=sum(f.accepted for f in tallies if not f.draws),
+        reports=sum(f.accepted for f in tallies),
         rejected=sum(f.rejected for f in tallies),
         impossible=tuple(impossible_rates(plan, tallies)),
         impossible_people=tuple(
@@ -180,7 +173,6 @@ def verify(
         people=people if counted.strata else None,
         contradicted=any(each.contradicted for each in received),
         tail=max((release.claims.tail for release in counted.releases), default=0.0),
-        sums=tuple(counts_sums(plan, tallies)),
     )
 
 

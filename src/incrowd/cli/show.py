@@ -20,7 +20,7 @@ from incrowd.plans.claims import ClaimedRelease
 from incrowd.plans.strata import left_out
 from incrowd.presentation import terminal
 from incrowd.presentation.data import json_ready
-from incrowd.reports.tally import MessageTally, Tally
+from incrowd.reports.tally import Tally
 from incrowd.sampling.streaming import WrittenReports
 from incrowd.views import Result, View, of_the_only
 
@@ -53,21 +53,16 @@ def randomized(plan: Plan, written: WrittenReports, json: bool) -> None:
 
 def counted(tally: Tally, output: Path, json: bool) -> None:
     """Show the counts of a tally."""
-    messages = {number + 1: _arrived(each) for number, each in sorted(tally.messages.items())}
+    messages = {
+        number + 1: {"accepted": counts.accepted, "rejected": counts.rejected}
+        for number, counts in sorted(tally.messages.items())
+    }
     facts = {"output": str(output), "tables": tally.tables, "messages": messages}
     if printed_as_json(json, facts, tally.seed):
         return
     for number, counts in messages.items():
-        say(f"message {number}: {', '.join(f'{n:,} {what}' for what, n in counts.items())}")
+        say(f"message {number}: {counts['accepted']:,} accepted, {counts['rejected']:,} rejected")
     say(f"wrote {output}")
-
-
-def _arrived(counts: MessageTally) -> dict[str, int]:
-    """Return the reports of a message, or the people if services added the noise: nobody may know
-    how many reports there were."""
-    if counts.draws:
-        return {"people": counts.declared}
-    return {"accepted": counts.accepted, "rejected": counts.rejected}
 
 
 def receipts(received: Sequence[Received], releases: Iterable[ClaimedRelease] = ()) -> None:

@@ -70,12 +70,6 @@ class Arrived:
     rejected: int
     people: int
 
-    def facts(self, *, counted: bool) -> dict[str, int]:
-        """Return them as JSON-ready data. counted: False if services add the noise, so that nobody
-        may know how many reports there were."""
-        reports = {"reports": self.accepted, "rejected": self.rejected} if counted else {}
-        return reports | {"people": self.people}
-
 
 @dataclass(frozen=True)
 class NotMade:
@@ -292,9 +286,8 @@ class Estimates(_SomePeople, views.Result):
         tables = quantity(len(self.tables), "tables")
         lists = quantity(len(self.words), "lists")
         name = self.plan.survey.name
-        reports = f", {quantity(self.reports, 'reports')}" * self.counts_reports
-        counted = f"crowd={self.crowd:,}{reports}{views.simulated(self.seed)}"
-        return f"Estimates({name!r}, {tables}, {lists} of words, {counted})"
+        reports = f"{quantity(self.reports, 'reports')}{views.simulated(self.seed)}"
+        return f"Estimates({name!r}, {tables}, {lists} of words, crowd={self.crowd:,}, {reports})"
 
     def table(self, *questions: str) -> TableEstimate:
         """Return the table of some questions, in the order in which they were estimated.
@@ -327,14 +320,8 @@ class Estimates(_SomePeople, views.Result):
 
     @property
     def reports(self) -> int:
-        """Accepted reports of all messages. Where services add noise, nobody may know them."""
-        pairs = zip(self.plan.messages, self.arrived, strict=True)
-        return sum(came.accepted for message, came in pairs if not message.by_services)
-
-    @property
-    def counts_reports(self) -> bool:
-        """Whether reports were counted: services do not add all noise."""
-        return not all(message.by_services for message in self.plan.messages)
+        """Accepted reports of all messages."""
+        return sum(message.accepted for message in self.arrived)
 
     @property
     def rejected(self) -> int:
@@ -368,11 +355,13 @@ class Estimates(_SomePeople, views.Result):
         available.
         """
         messages = [
-            message_facts(message) | came.facts(counted=not message.by_services)
+            message_facts(message)
+            | {"reports": came.accepted, "rejected": came.rejected, "people": came.people}
             for message, came in zip(self.plan.messages, self.arrived, strict=True)
         ]
         facts = {
-            **({"reports": self.reports, "rejected": self.rejected} if self.counts_reports else {}),
+            "reports": self.reports,
+            "rejected": self.rejected,
             "crowd": self.crowd,
             "persons": self.persons,
             "plan": self.plan.digest,
@@ -484,8 +473,7 @@ class Estimates(_SomePeople, views.Result):
         if strata := tuple(self._strata_lines(where)):
             yield Fact("Strata", strata)
         rejected = f"; {self.rejected:,} rejected" if self.rejected else ""
-        if self.counts_reports:
-            yield Fact("Reports", (f"{self.reports:,}{rejected}",))
+        yield Fact("Reports", (f"{self.reports:,}{rejected}",))
         yield Fact("Noise", self.plan.message_texts)
         for received in self.received:
             yield Fact("Receipt", tuple(receipt_sentences(received)))

@@ -144,7 +144,8 @@ def _verification_facts(plan: Plan, verification: Verification) -> dict[str, Any
             "assumption": certificate.assumption,
         },
         "digest": plan.digest,
-        **(_numbers_of_reports(verification) if _reports_counted(plan) else {}),
+        "reports": verification.reports,
+        "rejected": verification.rejected,
         "missing_people": verification.missing,
         "messages_without_reports": list(verification.absent),
         "contradicted": verification.contradicted,
@@ -153,26 +154,11 @@ def _verification_facts(plan: Plan, verification: Verification) -> dict[str, Any
             if verification.people
             else {}
         ),
-        **(
-            {"sums": [asdict(each) | {"z": each.z} for each in verification.sums]}
-            if verification.sums
-            else {}
-        ),
         "impossible_people": verification.impossible_people
         and [vars(wrong) for wrong in verification.impossible_people],
         "impossible_bits": verification.impossible
         and [vars(bit) for bit in verification.impossible],
     }
-
-
-def _reports_counted(plan: Plan) -> bool:
-    """Return whether a plan has messages of which reports are counted: services do not add all
-    noise."""
-    return not all(message.by_services for message in plan.messages)
-
-
-def _numbers_of_reports(verification: Verification) -> dict[str, int | None]:
-    return {"reports": verification.reports, "rejected": verification.rejected}
 
 
 def _crowd(names: Sequence[str], people: int) -> dict[str, Any]:
@@ -196,14 +182,7 @@ def _reports_verified(plan: Plan, verification: Verification) -> Iterator[str]:
             )
         cannot = verification.impossible or verification.impossible_people
         fit = "cannot come from" if cannot else "can come from"
-        if _reports_counted(plan):
-            yield f"the {quantity(verification.reports or 0, 'accepted reports')} {fit} this plan"
-    for each in verification.sums:
-        yield (
-            f"message {each.message}: the published counts of {with_and(each.questions)} add up to "
-            f"{each.sum:,}, with a noise of {each.deviation:.3g}, and "
-            f"{quantity(each.people, 'people')} took part: z = {each.z:.2g}"
-        )
+        yield f"the {quantity(verification.reports or 0, 'accepted reports')} {fit} this plan"
     if verification.rejected:
         yield (
             f"{quantity(verification.rejected, 'reports were')} rejected: no device that "

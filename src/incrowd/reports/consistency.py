@@ -227,46 +227,6 @@ def _marginal(ids: QuestionIds, table: np.ndarray, shared: QuestionIds) -> np.nd
     return counts.transpose([order.index(id) for id in shared])
 
 
-# Published counts of tables whose noise the services added: a person is in one cell of each.
-
-
-@dataclass(frozen=True)
-class CountsSum:
-    """The sum of the published counts of a table of exclusive answers, which is the number of
-    people but for noise.
-
-    message: its number, from 1. deviation: the standard deviation of the noise of the sum.
-    """
-
-    message: int
-    questions: QuestionIds
-    people: int
-    sum: int
-    deviation: float
-
-    @property
-    def z(self) -> float:
-        """How many standard deviations the sum is above the number of people."""
-        return (self.sum - self.people) / self.deviation
-
-
-def counts_sums(plan: Plan, tallies: Sequence[MessageTally]) -> Iterator[CountsSum]:
-    """Yield the sums of published counts, of every table with more than one cell.
-
-    Nothing else is checked: whoever knows the noise of one service could learn answers from any
-    other check that depends on the counts.
-    """
-    for number, (message, counts) in enumerate(zip(plan.messages, tallies, strict=True)):
-        if not (message.added and message.cells and counts.tables):
-            continue
-        people, *cells = counts.tables[message.ids].tolist()
-        variance = counts.draws * message.added.variance
-        for block in message.crossing.blocks:
-            if block.exclusive and block.size > 1:
-                total, deviation = sum(cells[block.cells]), math.sqrt(block.size * variance)
-                yield CountsSum(number + 1, block.questions, people, total, deviation)
-
-
 # Rates of bits and numbers of people that the reports of a plan cannot have.
 #
 # The proof is in docs/mathematics.md#what-reports-can-be.

@@ -111,10 +111,9 @@ class Tally:
     releases: frozenset[ClaimedRelease] = frozenset()
 
     def __repr__(self) -> str:
-        accepted = [each.accepted for each in self.messages.values() if not each.draws]
-        reports = f", {quantity(sum(accepted), 'reports')}"
-        shown = reports if accepted or not self.messages else ""  # services added all noise
-        counted = f"{quantity(len(self.tables), 'tables')} of {self.kind}{shown}"
+        accepted = sum(counts.accepted for counts in self.messages.values())
+        tables, reports = quantity(len(self.tables), "tables"), quantity(accepted, "reports")
+        counted = f"{tables} of {self.kind}, {reports}"
         return f"Tally(plan={self.plan[:12]}…, {counted}{views.simulated(self.seed)})"
 
     def __add__(self, other: Tally) -> Tally:
