@@ -172,6 +172,23 @@ def test_a_thousand_people_send_through_two_mixers(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_department_of_sixty_gets_a_release_with_little_noise(tmp_path):
+    """60 of 80 who were invited came; both clients count the same, and nothing more is said of the
+    reports than their published counts."""
+    done = run("demo", "--live", "--people", 60, "--json", "-o", tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert (facts["people"], facts["invited"]) == (60, 80)
+    assert facts["published_noise"] <= 0.86
+    assert not {"sealed_reports", "rejected"} & facts.keys()
+    [table] = facts["tables"]
+    for cell in table["cells"]:
+        people = 60 * (cell["estimate"] - cell["truth"])
+        assert abs(people) < 12 and abs(people - round(people)) < 1e-9
+    assert facts["key_destroyed"] and not facts["codes_found"]
+
+
+@pytest.mark.slow
 def test_what_each_saw_is_said(tmp_path):
     done = run("demo", "--live", "--people", 60, "-o", tmp_path / "demo")
     assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import select
 import shutil
@@ -37,10 +38,12 @@ from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import UsageError
 from incrowd.estimation.receipts import receipt_sentences
 from incrowd.files import write_text
+from incrowd.plans.message import SERVICES
 from incrowd.presentation import terminal
 from incrowd.presentation.data import json_ready
 from incrowd.views import with_and
 
+INVITED, CAME = 4, 3  # of so many invited, so many come if services add the noise
 IN_NODE = 5  # one person in so many sends with the client in TypeScript, which takes longer
 POLL = 0.2  # seconds between two checks whether the person has answered
 
@@ -130,8 +133,10 @@ def live(
         raise UsageError.of("people", "cli.more-than-rows", value=people, rows=rows)
     make_folder(output)
     with working("planning"):
-        survey = survey.model_copy(update={"crowd": crowd_of(people)})
-        plan = incrowd.plan(survey)
+        alone = survey.privacy.noise == "services"
+        crowd = people if alone else crowd_of(people)
+        plan = incrowd.plan(survey.model_copy(update={"crowd": crowd}))
+        survey = plan.survey
     write_text(output / "plan.json", plan.dumps())
     rows = np.sort(np.random.default_rng(0).permutation(answers.num_rows)[:people])
     chosen = answers.take(pa.array(rows))
@@ -146,6 +151,7 @@ def live(
                 mixers=mixers,
                 guest=None if wait is None else AtBrowser(wait),
                 in_node=_in_node(chosen),
+                invited=-(-people * INVITED // CAME) if alone else None,
             )
         reports = _copied(rehearsal.opened[0], output / "reports")
     [receipt] = rehearsal.receipts
@@ -154,7 +160,8 @@ def live(
     compared = dataclasses.replace(estimates, truth=incrowd.truth(plan, chosen))
     incrowd.save_estimates(compared, output / "report.html")
     if json:
-        print_json(json_ready(compared) | _facts(rehearsal, receipts[0].facts))
+        facts = _facts(rehearsal, receipts[0].facts) | _published_noise(plan)
+        print_json(json_ready(compared) | facts)
         return
     out.print(terminal.terminal(compared))
     for sentence in receipt_sentences(receipts[0]):
@@ -200,9 +207,17 @@ def _reports(receipts: Sequence[Receipt]) -> dict[str, int]:
     }
 
 
+def _published_noise(plan: incrowd.Plan) -> dict[str, float]:
+    """Return the standard deviation of the noise of each published count, in people; nothing if the
+    devices add the noise."""
+    variances = [each.added.variance for each in plan.messages if each.added]
+    return {"published_noise": math.sqrt(SERVICES * max(variances))} if variances else {}
+
+
 def _facts(rehearsal: Rehearsed, receipt: dict[str, Any]) -> dict[str, Any]:
     return {
         "people": rehearsal.crowd.people,
+        "invited": rehearsal.invited,
         "guests": rehearsal.guests,
         "clients": dict(rehearsal.clients),
         "uploads_per_second": rehearsal.crowd.uploads_per_second,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 DEVICES = 2000
+FEW = 300  # people; fewer are a department, where the services add the noise
 MINUTES = 10.0
 
 
@@ -109,7 +110,8 @@ def demo(
     """Run every step on real data and compare with the truth.
 
     With --live, a shuffler and a collector are started, and each person is a device that sends
-    over HTTP; then the receipt, and what each party saw, are shown. With --mixers 2, an inviter
+    over HTTP; then the receipt, and what each party saw, are shown. Fewer than 300 people are a
+    department with one question, where the services add the noise. With --mixers 2, an inviter
     and two mixers are started instead of the shuffler. With --open you can add your own answers
     in a browser and watch the collector's dashboard.
 
@@ -117,19 +119,21 @@ def demo(
     Example:
       incrowd demo -o demo
       incrowd demo --live --people 500
+      incrowd demo --live --people 60
       incrowd demo --live --mixers 2
       incrowd demo --live --open
     """
     from incrowd.cli import show
 
     _check_live(live, join, people, mixers, wait)
-    survey = incrowd.Survey.load(_example("health.toml"))
+    many = DEVICES if people is None else people
+    department = live and mixers != 2 and many < FEW
+    survey = incrowd.Survey.load(_example("department.toml" if department else "health.toml"))
     answers = incrowd.load_answers(_example("rand_hie.csv"), survey)
     if live:
         with needing("collect", UsageError, "--live"):
             from incrowd.cli import live as network
         seconds = 60 * (MINUTES if wait is None else wait) if join else None
-        many = DEVICES if people is None else people
         network.live(survey, answers, many, output, json, seconds, 2 if mixers == 2 else 1)
         return
     make_folder(output)

@@ -77,7 +77,8 @@ class Rehearsed:
     codes_found: number of invitations that can be read in the files of all services.
     key_destroyed: whether every key is destroyed that could link people to what they sent: the
     shuffler's, without which its files are unreadable; with two mixers, those of all services.
-    guests: people who sent in addition to the crowd. clients: people of the crowd by client.
+    guests: people who sent in addition to the crowd. invited: invitations that were issued.
+    clients: people of the crowd by client.
     """
 
     bundle: Bundle
@@ -88,6 +89,7 @@ class Rehearsed:
     codes_found: int
     key_destroyed: bool
     guests: int
+    invited: int
     clients: Mapping[str, int]
 
 
@@ -122,14 +124,16 @@ def rehearse(
     mixers: Literal[1, 2] = 1,
     guest: Guest | None = None,
     in_node: InNode | None = None,
+    invited: int | None = None,
 ) -> Rehearsed:
     """Make the keys and the bundle, invite, let everybody send, release, open.
 
     folder: empty, for the files of all services. advance: called with 1 for every upload. mixers:
     1 for a shuffler and a collector; 2 for an inviter, two mixers and a collector. guest: waits for
     one more person, at the survey page. in_node: the last of the people; all others use the client
-    in Python. Raises ProtocolError if an upload is refused, ReportsError if a release is not opened
-    within minutes, or nothing can be released.
+    in Python. invited: the number of invitations; by default as many as come. Raises ProtocolError
+    if an upload is refused, ReportsError if a release is not opened within minutes, or nothing can
+    be released.
     """
     parties = PARTIES[mixers]
     with ExitStack() as running:
@@ -139,7 +143,7 @@ def rehearse(
         bundle, collector = prepared.bundle, folder / "collector"
         strata = strata_of(bundle, people, None)
         due = _due(bundle, strata)
-        codes = _invited(prepared.inviting(), people.number + bool(guest))
+        codes = _invited(prepared.inviting(), (invited or people.number) + bool(guest))
         token = new_token(collector)
         processes = [
             running.enter_context(_process(service, folder / name, doors[name]))
@@ -166,7 +170,9 @@ def rehearse(
     readable, gone = _readable(codes, folder), not _left(prepared)
     others = len(in_node.answers) if in_node else 0
     clients = {"Python": people.number - others} | ({"TypeScript": others} if others else {})
-    return Rehearsed(fetched, promise, crowd, receipts, opened, readable, gone, guests, clients)
+    return Rehearsed(
+        fetched, promise, crowd, receipts, opened, readable, gone, guests, len(codes), clients
+    )
 
 
 def _sent(
