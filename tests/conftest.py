@@ -18,11 +18,14 @@ import pytest
 from hypothesis import settings
 
 import incrowd
+from incrowd.accountant import AdditiveNoise
+from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.cli.app import main
 from incrowd.errors import IncrowdWarning
 from incrowd.estimation.receipts import Received
+from incrowd.guarantees import certified
 from incrowd.planner.plan import make_plan
-from incrowd.plans import Plan
+from incrowd.plans import CellsMessage, JointReport, Plan
 from incrowd.plans.digests import digest_of
 from incrowd.plans.ledger import Ledger
 from incrowd.survey import Survey
@@ -383,6 +386,33 @@ def choice_survey(options, crowd=2000, epsilon=2.0, delta=1e-4, **question):
 def cells_survey(options, *rest, **more):
     """A survey of one question, which is sent as cells."""
     return choice_survey(options, *rest, cells=True, **more)
+
+
+# A question in a department, to whose table services add the noise.
+
+BULLIED = {"id": "bullied", "type": "yesno", "text": "Were you bullied at work?"}
+DEPARTMENT = {"id": "department", "type": "choice", "options": ["north", "south", "west"]}
+DEPARTMENT |= {"text": "Where do you work?"}
+
+
+@cache
+def services_plan(service_epsilon=None, joint=False):
+    """A plan of one table, to which services add the noise. joint: a question travels beside it,
+    with noise by the devices, so that the plan counts on a crowd."""
+    asked = (BULLIED, DEPARTMENT)
+    privacy = {"epsilon": 2.0, "delta": 1e-5, "noise": "services"}
+    privacy |= {"service_epsilon": service_epsilon} if service_epsilon else {}
+    raw = {"name": "Bullying", "crowd": 60, "privacy": privacy}
+    more = (yes_no_question("content", text="Are you content?"),) if joint else ()
+    survey = Survey.of(raw | {"question": [*asked, *more]})
+    law = AdditiveNoise.laplace(0.9, most=60)
+    messages = (CellsMessage(questions=survey.questions[:2], added=law),)
+    if joint:
+        messages += (
+            JointReport(questions=survey.questions[2:], noise_numerator=DENOMINATOR * 9 // 20),
+        )
+    guarantee = certified.planned(survey, messages)
+    return Plan(survey=survey, messages=messages, guarantee=guarantee)
 
 
 @pytest.fixture(scope="session")

@@ -163,7 +163,7 @@ def verify(
         impossible_people=tuple(
             wrong for crowd in each.values() for wrong in impossible_people(plan, crowd)
         ),
-        missing=max(plan.survey.crowd - smallest, 0),
+        missing=max(plan.least - smallest, 0),
         absent=tuple(
             number + 1
             for number in range(len(plan.messages))

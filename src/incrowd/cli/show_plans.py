@@ -16,6 +16,8 @@ from incrowd.planner.precision import least_effective_sample
 from incrowd.plans import Plan
 from incrowd.plans.ledger import Ledger
 from incrowd.plans.message import message_facts
+from incrowd.plans.plan import written_epsilon
+from incrowd.plans.slots import invented
 from incrowd.presentation.advice import (
     first_line,
     odds_seen,
@@ -48,6 +50,7 @@ from incrowd.presentation.terminal_tables import (
     message_table,
     numbers_table,
     open_table_lines,
+    sealing,
     sent_each,
     spent_line,
 )
@@ -86,6 +89,8 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
         out.print(text, markup=False, highlight=False)
     out.print(plan.survey.name, style="bold", markup=False)
     out.print(message_table(plan))
+    for text in sealing(plan):
+        out.print(text, markup=False, highlight=False)
     out.print(guarantee_sentence(plan.guarantee), markup=False, highlight=False)
     symbols = f"{guarantee_symbols(plan.guarantee)} {worst_pair(plan.guarantee.worst)}"
     out.print(symbols, style="dim", markup=False, highlight=False)
@@ -180,11 +185,13 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         **of_the_only(messages, "noise", "noise_numerator", "bits", "distance", "copies"),
         "messages": messages,
         "reports_per_person": sent_each(plan),
+        "invented_reports": invented(plan),
         "crowd": plan.guarantee.crowd,
+        "least": plan.least,
         "epsilon": plan.guarantee.epsilon,
         "delta": plan.guarantee.delta,
         "analysis": plan.guarantee.analysis,
-        "local_epsilon": plan.guarantee.local_epsilon,
+        "local_epsilon": written_epsilon(plan.guarantee.local_epsilon),
         "guarantee": guarantee_facts(plan.guarantee),
         "warnings": list(warnings(plan.guarantee)),
         "earlier": [plan.digest for plan in plan.earlier],

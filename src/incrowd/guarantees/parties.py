@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from itertools import combinations
 from typing import Literal, NamedTuple
@@ -52,6 +53,20 @@ class Against(NamedTuple):
     epsilon: float
     delta: float
     proved: bool
+
+
+# Who adds noise to counts: two services; a curator, who holds the answers; or services that hide
+# nothing from those who run them, since one party runs both or one of them cheated.
+AddedBy = Literal["services", "curator", "exposed"]
+
+
+def added_by(guarantee: Guarantee) -> AddedBy | None:
+    """Return who adds noise to counts; None if the devices add all noise."""
+    if guarantee.service_epsilon is None:
+        return None
+    if "curator" in guarantee.mixed_by:
+        return "curator"
+    return "exposed" if guarantee.service_epsilon == math.inf else "services"
 
 
 class PartyLimits(NamedTuple):

@@ -96,11 +96,13 @@ def _read_epsilon(written: Any) -> Any:
     return math.inf if written == UNBOUNDED else written
 
 
+def written_epsilon(epsilon: float) -> float | str:
+    """Return an epsilon as files hold it: "unbounded" if nothing is left."""
+    return UNBOUNDED if epsilon == math.inf else epsilon
+
+
 LeftEpsilon = Annotated[
-    float,
-    BeforeValidator(_read_epsilon),
-    Field(ge=0),
-    PlainSerializer(lambda epsilon: UNBOUNDED if epsilon == math.inf else epsilon),
+    float, BeforeValidator(_read_epsilon), Field(ge=0), PlainSerializer(written_epsilon)
 ]
 WrittenPair = Annotated[WorstPair, PlainSerializer(WorstPair.data)]
 

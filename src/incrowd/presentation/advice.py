@@ -165,9 +165,17 @@ def sharper(plan: Plan, effective: float, others: Sequence[Way]) -> Iterator[str
         split = f", and {messages:,} messages instead of {now:,}" if messages > now else ""
         yield (
             f"sending {quantity(math.ceil(reports), 'reports')} per person would {_cut(ratio)}: "
-            f"--reports-per-person {math.ceil(reports)}; without the shuffler, "
-            f"ε {written_out(local)} would remain instead of {written_out(local_now)}{split}"
+            f"--reports-per-person {math.ceil(reports)}; {_remaining(local, local_now)}{split}"
         )
+
+
+def _remaining(local: float, now: float) -> str:
+    """State what remains without the shuffler, instead of what remains now."""
+    if math.inf in (local, now):
+        return "whoever runs both services could read every answer"
+    return (
+        f"without the shuffler, ε {written_out(local)} would remain instead of {written_out(now)}"
+    )
 
 
 def _cut(ratio: float) -> str:
@@ -185,6 +193,8 @@ def shuffler_trade(plan: Plan, effective: float, limited: Sequence[Way]) -> Iter
     effective: the effective sample of the plan; limited: the ways that limit the local epsilon.
     """
     local_now = plan.guarantee.local_epsilon
+    if local_now == math.inf:  # the services add noise, which no limit can be put on
+        return
     weaker = [(other, local) for *_, other, local in limited if other and local < local_now]
     for other, local in sorted(weaker)[-1:]:
         ratio = error_ratio(other, effective)

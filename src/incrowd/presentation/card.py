@@ -16,6 +16,7 @@ from incrowd.accountant.analyses import analysis
 from incrowd.accountant.codes import WorstPair
 from incrowd.catalog.sentences import FileDigest
 from incrowd.errors import PlanError
+from incrowd.guarantees.parties import added_by
 from incrowd.number_text import bound
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.message import message_facts
@@ -137,11 +138,26 @@ _SENT = (
     "The device writes the answers as bits and changes them at random before anything leaves it. "
     "The probabilities are fixed and public."
 )
+_SENT_CELLS = (
+    "The device seals the cells that the answers are in, as they are, and a dummy wherever they "
+    "are in none, so that what it sends is always alike. The shuffler adds invented reports to "
+    "each cell, and the collector adds noise to each count before it writes or shows anything. "
+    "Both laws are fixed and public; they are drawn anew for each release."
+)
+_CURATED = (
+    "The party that holds the answers counts them, and adds noise to the count of each cell before "
+    "it writes or shows anything. The law of the noise is fixed and public."
+)
 _SEVERAL = "All reports of one person are counted together"
 _UNLINKED = "; nothing may reveal which of them belong together"
 _EXAMPLE = (
     "Whatever is sent could have come from any answer. The odds compare the answer that is most "
     "likely to give exactly these bits with the one that is least likely to."
+)
+_OWN_CELLS = (
+    "A piece of cells to which the services add noise is sent as it is, with no odds to compare. "
+    "What protects the person is what the two services add to its count: neither knows what the "
+    "other one added."
 )
 _CHECK = (
     "The first line recomputes the figures from the plan alone, and fails if they do not hold. "
@@ -168,7 +184,7 @@ def _sections(
     yield from _asked(plan.survey)
     head: PlanRow = ("travel together", "from each person", "noise")
     several = sum(message.reports_each for message in plan.messages) > 1
-    texts = (_SENT, _several(promise)) if several else (_SENT,)
+    texts = (*_how_sent(plan, promise), *((_several(promise),) if several else ()))
     yield Section("What is sent", texts, _cut(head, sent(plan)))
     head = ("question", "an answer", "its bits", "may be sent as", "odds")
     named = plan.survey.label_of
@@ -182,8 +198,10 @@ def _sections(
         )
         for e in examples(plan)
     )
-    hidden = tuple(hidden_by_pieces(plan, promise))
-    yield Section("A made-up example", (_EXAMPLE, *hidden), _cut(head, rows))
+    shown = [_EXAMPLE] if _by_devices(plan) else []
+    shown += [_OWN_CELLS] if plan.by_services else []
+    shown += hidden_by_pieces(plan, promise)
+    yield Section("A made-up example", tuple(shown), _cut(head, rows))
     yield Section("Who sees what", (), _cut((), who_sees_what(plan, promise, sealed)))
     whole = _is_plans(promise, plan)
     computed = _computed(plan, certified) + ("" if whole else _PLAN_ALONE)
@@ -192,6 +210,19 @@ def _sections(
     yield Section("What it rests on", (), CardTable((), rest))
     check = _CHECK if whole else _CHECK + _PLAN_ALONE
     yield Section("How to check it", (check,), code=(command, plan.digest))
+
+
+def _by_devices(plan: Plan) -> bool:
+    """Return whether devices add noise to some message."""
+    return not all(message.by_services for message in plan.messages)
+
+
+def _how_sent(plan: Plan, promise: Guarantee) -> Iterator[str]:
+    """Yield how answers become what is sent."""
+    if _by_devices(plan):
+        yield _SENT
+    if plan.by_services:
+        yield _CURATED if added_by(promise) == "curator" else _SENT_CELLS
 
 
 def _asked(survey: Survey) -> Iterator[Section]:
@@ -237,7 +268,7 @@ def _proved(proof: Enclosure | None, promise: Guarantee) -> str:
     """Return what an independent program proved of the guarantee on the card."""
     if proof is None:
         return ""
-    shuffled = analysis(promise.analysis).shuffled
+    shuffled = promise.crowd is not None and analysis(promise.analysis).shuffled
     crowd = f"in a crowd of {promise.crowd:,}" if shuffled else "without a crowd"
     return (
         " Of the guarantee on this card, an independent program proved "
@@ -271,7 +302,7 @@ def _facts(
         "rows_per_person": plan.survey.rows_per_person,
         "questions": [_question_facts(question) for question in plan.survey.questions],
         "messages": [message_facts(message) for message in plan.messages],
-        "example": [e._asdict() for e in examples(plan)],
+        "example": [e.facts for e in examples(plan)],
         "who_sees_what": dict(who_sees_what(plan, promise, sealed)),
         "rests_on": dict(rests_on(plan, promise, sealed)),
         "earlier": [{"survey": a.survey.name, "digest": a.digest} for a in plan.earlier],

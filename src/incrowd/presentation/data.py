@@ -9,6 +9,7 @@ from typing import Any
 from incrowd.guarantees.parties import against
 from incrowd.number_text import finite
 from incrowd.plans import Guarantee
+from incrowd.plans.plan import written_epsilon
 from incrowd.presentation.guarantee_text import Organizations, against_sentence, guarantee_sentence
 from incrowd.presentation.receipts import marked
 from incrowd.views import Result
@@ -45,7 +46,11 @@ def guarantee_facts(
     start. organizations: those that run the services, if the bundle is known.
     """
     afterwards, planned = (
-        {party: limit._asdict() for party, limit in limits.items()} for limits in against(guarantee)
+        {
+            party: limit._asdict() | {"epsilon": written_epsilon(limit.epsilon)}
+            for party, limit in limits.items()
+        }
+        for limits in against(guarantee)
     )
     facts = guarantee.model_dump(mode="json") | {
         "promise_holds": not guarantee.reduced_by,

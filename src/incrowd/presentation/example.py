@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from incrowd.accountant.schema import Domain
 from incrowd.encoding.bloom import places
 from incrowd.number_text import factor
 from incrowd.plans import CellsMessage, Plan
+from incrowd.plans.plan import written_epsilon
 from incrowd.survey import AnyQuestion, takes_words
 from incrowd.survey.crossings import Block, cell_answers
 
@@ -26,7 +27,8 @@ class Example(NamedTuple):
 
     answers: one to each question. record: the bits of the answer, or the piece that contains it.
     report: what is sent instead. log_ratio: the logarithm of the ratio of the probabilities of this
-    report given the most likely and the least likely answer.
+    report given the most likely and the least likely answer; infinite for a piece to whose count
+    the services add noise, since it is sent as it is.
     """
 
     questions: tuple[str, ...]
@@ -38,7 +40,12 @@ class Example(NamedTuple):
     @property
     def odds(self) -> str:
         """The ratio for people."""
-        return f"{factor(self.log_ratio)} to 1"
+        return "sent as it is" if self.log_ratio == math.inf else f"{factor(self.log_ratio)} to 1"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The example as JSON-ready data."""
+        return self._asdict() | {"log_ratio": written_epsilon(self.log_ratio)}
 
 
 def examples(plan: Plan) -> tuple[Example, ...]:
@@ -94,7 +101,8 @@ def largest_log_ratio(domain: Domain, matrix: np.ndarray, report: np.ndarray) ->
 def _pieces(plan: Plan, message: CellsMessage) -> Example:
     """Return the piece with the first answers, and one that the noise invents now and then.
 
-    A single bit has a piece for the second answer only; a parity is for exactly one of two.
+    A single bit has a piece for the second answer only; a parity is for exactly one of two. If the
+    services add the noise, the device invents no pieces.
     """
     block = message.crossing.blocks[0]
     single, others = block.shape == (1,), message.record_bits - 1

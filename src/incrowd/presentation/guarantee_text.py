@@ -5,6 +5,7 @@ Most are for readers without mathematics. Figures are rounded towards less priva
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -14,10 +15,12 @@ from incrowd.accountant.codes import WorstPair
 from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.guarantees.parties import (
     EACH,
+    AddedBy,
     Against,
     Party,
     Service,
     Services,
+    added_by,
     against,
     coalitions,
     is_undone,
@@ -74,7 +77,8 @@ def reduced_sentence(guarantee: Guarantee) -> str:
     if not guarantee.reduced_by:
         return ""
     reasons = "; ".join(_REDUCED[reason] for reason in guarantee.reduced_by)
-    unmixed = not analysis(guarantee.analysis).shuffled and guarantee.reduced_by != ("simulation",)
+    local = guarantee.epsilon < math.inf and not analysis(guarantee.analysis).shuffled
+    unmixed = local and guarantee.reduced_by != ("simulation",)
     local = " Only the local guarantee remains." if unmixed else ""
     return f"The plan's promise does not hold for this collection: {reasons}.{local}"
 
@@ -111,17 +115,20 @@ def guarantee_sentence(guarantee: Guarantee) -> str:
 
 def mixed_twice(guarantee: Guarantee) -> bool:
     """Return whether some of the reports pass two mixers."""
-    return bool({*guarantee.mixed_by} - {"shuffler"})
+    return not {"two-mixers", "two-mixers-of-cells"}.isdisjoint(guarantee.mixed_by)
 
 
 def promise_sentence(guarantee: Guarantee) -> str:
     """Return the same without who could cheat, for outputs that state it separately, with names."""
+    if guarantee.epsilon == math.inf:
+        return f"{reduced_sentence(guarantee)} {_EXPOSED}".strip()
     assumed = assumption_text(guarantee)
     joint = _JOINTS[guarantee.assumptions[0].code]
     claim = f"{_promised(guarantee)}{joint}{assumed[:1].lower()}{assumed[1:]}"
     return f"{reduced_sentence(guarantee)} {claim}".strip()
 
 
+_EXPOSED = "Nothing is left of it: what a person sends shows her answers."
 _JOINTS = {
     "whole-crowd": ". This holds provided that ",
     "every-crowd-tried": "; this assumes: ",
@@ -141,14 +148,29 @@ def _promised(guarantee: Guarantee) -> str:
     beginning = (
         "Changing" if guarantee.proved else f'By the analysis "{guarantee.analysis}": changing'
     )
+    published = " from the published results" if added_by(guarantee) else ""
     return (
-        f"{beginning} any one person's answer changes the probability of any conclusion by at most "
-        f"a factor of {factor(guarantee.epsilon)}, plus {chance(guarantee.delta)}"
+        f"{beginning} any one person's answer changes the probability of any conclusion{published} "
+        f"by at most a factor of {factor(guarantee.epsilon)}, plus {chance(guarantee.delta)}"
+        f"{_of_services(guarantee)}"
+    )
+
+
+def _of_services(guarantee: Guarantee) -> str:
+    """Return what one service alone can conclude, if that is more than what readers can."""
+    alone = guarantee.service_epsilon
+    if alone is None or not guarantee.epsilon < alone < math.inf:
+        return ""
+    return (
+        f"; for what the shuffler alone, or the collector alone, can conclude, the factor is "
+        f"{factor(alone)}"
     )
 
 
 def guarantee_formula(guarantee: Guarantee) -> str:
     """Return the promise as an inequality."""
+    if guarantee.epsilon == math.inf:
+        return "No inequality holds: what a person sends shows her answers."
     factor = f"e^{bound(guarantee.epsilon, 6)}"
     if not analysis(guarantee.analysis).shuffled:
         return (
@@ -157,8 +179,9 @@ def guarantee_formula(guarantee: Guarantee) -> str:
         )
     alike = ", where all others gave the same answer"
     crowds = alike if guarantee.assumptions[0].code == "crowd-alike" else ""
+    whose = "the crowd" if guarantee.crowd else "any crowd, however small,"
     return (
-        f"For all answers D and D′ of the crowd that differ in one person's{crowds}, and "
+        f"For all answers D and D′ of {whose} that differ in one person's{crowds}, and "
         "every set S of what can be published: "
         f"P[published(D) ∈ S] ≤ {factor} · P[published(D′) ∈ S] + {bound(guarantee.delta, 12)}."
     )
@@ -193,13 +216,18 @@ def assumption_text(guarantee: Guarantee) -> str:
     >>> text.startswith("The shuffler removes every link between a report and its sender")
     True
     """
-    return " ".join(assumption_sentence(a, guarantee.mixed_by) for a in guarantee.assumptions)
+    kinds, adding = guarantee.mixed_by, added_by(guarantee) or "services"
+    return " ".join(assumption_sentence(each, kinds, adding) for each in guarantee.assumptions)
 
 
-def assumption_sentence(assumption: Assumption, mixed_by: Sequence[Mixing] = ()) -> str:
-    """Return one assumption of a promise. mixed_by: as for a guarantee."""
+def assumption_sentence(
+    assumption: Assumption, mixed_by: Sequence[Mixing] = (), adding: AddedBy = "services"
+) -> str:
+    """Return one assumption of a promise. mixed_by: as for a guarantee. adding: who adds noise to
+    counts, if the assumption is about that."""
     number = assumption.number or 1
     text = _ASSUMPTIONS[assumption.code].format(
+        added=_ADDED[adding],
         unlinked=", ".join(map(_UNLINKED.__getitem__, mixed_by or ("shuffler",))),
         number=f"{number:,}",
         times=f"{number:,} rounds" if number > 1 else "one round",
@@ -217,6 +245,28 @@ _UNLINKED: dict[Mixing, str] = {
     "shuffler": "the shuffler removes every link between a report and its sender",
     "two-mixers": _TWO,
     "two-mixers-of-cells": f"{_TWO}, the first mixer passes on whole uploads only",
+    "services": "the shuffler removes every link between a report and its sender",
+    "curator": "the party that holds the answers passes on the reports in random order",
+}
+_ANY_NUMBER = (
+    "These counts need no crowd: this holds for any number of people, whatever they answer"
+)
+_ADDED: dict[AddedBy, str] = {
+    "services": (
+        "the shuffler and the collector each add noise to the counts, as the plan specifies, and "
+        "do not work together: both together could remove the noise and read every answer. "
+        f"{_ANY_NUMBER}."
+    ),
+    "curator": (
+        "the party that holds the answers adds noise to the counts, as the plan specifies, and "
+        "publishes nothing else. This protects people from readers of the results, and not from "
+        f"that party, which can read every answer. {_ANY_NUMBER}."
+    ),
+    "exposed": (
+        "noise is added to the counts, as the plan specifies, and nothing else is published. This "
+        "protects people from readers of the results, and not from whoever runs the services, who "
+        f"can read every answer. {_ANY_NUMBER}."
+    ),
 }
 
 
@@ -245,11 +295,7 @@ _ASSUMPTIONS: dict[str, str] = {
         "is only a lower bound on the worst case, and therefore not a guarantee. It also "
         "assumes that {unlinked}."
     ),
-    "services-apart": (
-        "the mixing service and the counting service each add invented numbers to the counts, and "
-        "do not work together; nothing is assumed about the answers, or about how many people take "
-        "part."
-    ),
+    "services-apart": "{added}",
     "nobody-trusted": (
         "Nobody needs to be trusted: this holds for everything a person sends, even with a name on "
         "it."
@@ -303,13 +349,18 @@ _ASSUMPTIONS: dict[str, str] = {
 
 def guarantee_symbols(guarantee: Guarantee) -> str:
     """Return the guarantee as an expert writes it, and what remains of it without the shuffler."""
+    if guarantee.epsilon == math.inf:
+        return "No (ε, δ) holds."
     pair = f"(ε, δ) = ({bound(guarantee.epsilon, 6)}, {bound(guarantee.delta)})"
     kind = f"{pair}-differential privacy" if guarantee.proved else pair
     shuffled = analysis(guarantee.analysis).shuffled
     alone = f" {without_shuffler(guarantee)}" if shuffled else ""
-    crowd = "" if guarantee.crowd is None else f", for a crowd of {guarantee.crowd:,}"
+    crowd = f"a crowd of {guarantee.crowd:,}" if guarantee.crowd else "any number of people"
+    service = guarantee.service_epsilon
+    if service is not None and guarantee.epsilon < service < math.inf:
+        alone = f" The shuffler alone, and the collector alone: ε = {bound(service, 6)}.{alone}"
     return (
-        f'{kind} by the analysis "{guarantee.analysis}"{crowd}; '
+        f'{kind} by the analysis "{guarantee.analysis}", for {crowd}; '
         f"neighboring collections differ in one person's answers.{alone}"
     )
 
@@ -396,22 +447,24 @@ def against_sentence(guarantee: Guarantee, organizations: Organizations | None =
     organizations: the organizations of a collection with two mixers, if its bundle is known; one
     that runs several services has the same name for each. By default, only the services are named.
     """
-    kinds = guarantee.mixed_by or ("shuffler",)
+    if not mixed_twice(guarantee):
+        return _against_one_by_one(guarantee)
     texts = (
-        _against_shuffler(guarantee)
+        _against_one_by_one(guarantee)
         if kind == "shuffler"
         else " ".join(_against_two_mixers(guarantee, organizations, kind == "two-mixers-of-cells"))
-        for kind in kinds
+        for kind in guarantee.mixed_by
     )
     return " ".join(texts)
 
 
-def _against_shuffler(guarantee: Guarantee) -> str:
-    """Return parties with the same limit are named together."""
+def _against_one_by_one(guarantee: Guarantee) -> str:
+    """Return the limit of each party; parties with the same limit are named together."""
     parties: dict[str, list[str]] = {}
     limits = against(guarantee).afterwards
     for party, name in _PARTIES.items():
-        parties.setdefault(_limit(limits[party]), []).append(name)
+        if party in limits:
+            parties.setdefault(_limit(limits[party]), []).append(name)
     listed = (f"{with_and(names)}: {figures}" for figures, names in parties.items())
     text = "; ".join(listed)
     return f"{text[:1].upper()}{text[1:]}."
@@ -470,6 +523,8 @@ def _named(group: Sequence[Services], organizations: Organizations | None) -> st
 
 
 def _limit(limit: Against) -> str:
+    if limit.epsilon == math.inf:
+        return "nothing is left, every answer can be read"
     return f"ε = {written_out(limit.epsilon)}, δ = {bound(limit.delta)}"
 
 
@@ -478,6 +533,7 @@ _PARTIES: dict[Party, str] = {
     "readers": "everyone who reads the results",
     "shuffler": "the shuffler alone",
     "shuffler and collector": "both together",
+    "curator": "whoever holds the answers",
 }
 _MEANS: dict[Service, str] = {
     "inviter": "invent the people that hide a person",
@@ -495,9 +551,12 @@ def recorded_sentence(guarantee: Guarantee, post_quantum: bool) -> str:
             "Reports are sealed with X-Wing: recorded traffic reveals nothing more even if quantum "
             "computers break X25519."
         )
+    left = f"is left with the local guarantee: {local_figures(guarantee)}"
+    if guarantee.local_epsilon == math.inf:
+        left = "can read every answer"
     return (
         "Reports are sealed with X25519. Whoever records the traffic and breaks X25519 later, as "
-        f"quantum computers may, is left with the local guarantee: {local_figures(guarantee)}."
+        f"quantum computers may, {left}."
     )
 
 
@@ -525,16 +584,37 @@ _WAYS = {
 
 
 def without_shuffler(guarantee: Guarantee) -> str:
-    """State what remains if the shuffler fails."""
+    """State what remains if the shuffler fails, or works with the collector."""
+    if guarantee.local_epsilon == math.inf:
+        return _BOTH[added_by(guarantee) or "services"]
     return (
         "If reports can be linked to their senders, what remains is the local guarantee: "
         f"{local_figures(guarantee)}."
     )
 
 
+_BOTH: dict[AddedBy, str] = {
+    "services": (
+        "If the shuffler and the collector work together, nothing is left: they can read every "
+        "answer."
+    ),
+    "curator": "Nothing protects the answers from whoever holds them.",
+    "exposed": "Whoever runs the services can read every answer.",
+}
+
+
 def local_figures(guarantee: Guarantee) -> str:
-    """Return the local guarantee of everything a person sends, in symbols."""
-    return f"ε = {written_out(guarantee.local_epsilon)}, δ = 0"
+    """Return the local guarantee of everything a person sends, in symbols; in words, if nothing is
+    left of it."""
+    return left_in_words(guarantee.local_epsilon)
+
+
+def left_in_words(epsilon: float) -> str:
+    """Return a local guarantee in symbols, or that nothing is left of it."""
+    return NOTHING_LEFT if epsilon == math.inf else f"ε = {written_out(epsilon)}, δ = 0"
+
+
+NOTHING_LEFT = "nothing is left"
 
 
 def warnings(guarantee: Guarantee) -> tuple[str, ...]:
@@ -545,12 +625,19 @@ def warnings(guarantee: Guarantee) -> tuple[str, ...]:
             f"delta {bound(guarantee.delta)} is at least 1 / crowd: publishing one person's "
             "answers outright would satisfy this guarantee; choose a smaller delta"
         )
-    if guarantee.epsilon > 10:
-        texts.append(
-            f"epsilon {bound(guarantee.epsilon)} lets odds change by a factor of "
-            f"{factor(guarantee.epsilon)}, which is almost no protection"
+    texts += [
+        f"{name} {bound(epsilon)} lets odds change by a factor of {factor(epsilon)}, which is "
+        "almost no protection"
+        for name, epsilon in (
+            ("epsilon", guarantee.epsilon),
+            ("service_epsilon", guarantee.service_epsilon or 0.0),
         )
-    if analysis(guarantee.analysis).shuffled and guarantee.local_epsilon > 10:
+        if 10 < epsilon < math.inf
+    ]
+    adding = added_by(guarantee)
+    if adding:
+        texts.append(_TRUSTED[adding])
+    elif analysis(guarantee.analysis).shuffled and 10 < guarantee.local_epsilon < math.inf:
         texts.append(
             f"without mixing, almost no protection remains: epsilon "
             f"{written_out(guarantee.local_epsilon)} lets odds change by a factor of "
@@ -558,6 +645,16 @@ def warnings(guarantee: Guarantee) -> tuple[str, ...]:
         )
     return tuple(texts)
 
+
+_TRUSTED: dict[AddedBy, str] = {
+    "services": (
+        "the shuffler and the collector together can read every answer: different organizations "
+        "must run them"
+    ),
+    "curator": "whoever holds the answers can read them; only readers of the results cannot",
+    "exposed": "whoever runs the services can read every answer; only readers of the results "
+    "cannot",
+}
 
 NEARLY = 0.01  # share of delta within which both bounds count as one figure
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.schema import Domain, Part
-from incrowd.guarantees.parties import Service
+from incrowd.guarantees.parties import AddedBy, Service, added_by
 from incrowd.number_text import factor
 from incrowd.plans import Guarantee, Message, Plan
 from incrowd.plans.message import crowd_channel
@@ -76,6 +76,11 @@ def sent(plan: Plan) -> Iterator[PlanRow]:
 
 
 def _reports(message: Message) -> str:
+    if message.by_services:
+        exactly, cells = int(message.reports_each), message.record_bits
+        which = f"one of {cells:,} cells" if cells > 1 else f"“{message.questions[0].recorded[1]}”"
+        pieces = "1 piece, which names" if exactly == 1 else f"{exactly:,} pieces, each naming"
+        return f"always {pieces} {which}, or is a dummy"
     if message.cells:
         about, cells = f"{message.reports_each:,.1f}", message.record_bits
         which = f"one of {cells:,} cells" if cells > 1 else f"“{message.questions[0].recorded[1]}”"
@@ -88,6 +93,12 @@ def _reports(message: Message) -> str:
 
 def _noise(message: Message) -> str:
     """Return the planner's noise, then that of the questions with a randomizer in the survey."""
+    if message.added is not None:
+        return (
+            "none by the device; the shuffler and the collector each add noise to the count of "
+            f"each cell, with a standard deviation of {message.added.deviation:.3g} people, at "
+            f"most {message.added.reach:,} up or down"
+        )
     texts = [] if message.noise is None else [message.noise.sentence + message.reused]
     channels = message.channels
     for question in message.questions:
@@ -106,19 +117,61 @@ def who_sees_what(
 ) -> Iterator[PlanLine]:
     """Yield what the device, those who mix, the analyst and the public see. promise: what holds.
     sealed: how the reports travel, if a bundle is known."""
-    yield (
-        "Device, or holder of the answers",
-        f"The original answers, which never leave it.{_KEY if plan.memoized else ''}",
-    )
-    if mixed_twice(promise):
+    adding, key = added_by(promise), _KEY if plan.memoized else ""
+    leaves = "which never leave it." if adding is None else _AS_THEY_ARE[adding]
+    yield "Device, or holder of the answers", f"The original answers, {leaves}{key}"
+    if adding:
+        yield from _adding_noise(plan, adding)
+    elif mixed_twice(promise):
         yield from _services(plan, promise, sealed.organizations if sealed else {})
     else:
         yield from _one_shuffler(plan, promise)
+    published = (
+        "The reports may be published too: the guarantee already allows for this."
+        if adding is None
+        else "Only counts with all noise are published, and no reports of cells."
+    )
     yield (
         "Public",
-        "The questions, this plan, who takes part, and the tables with their errors. The reports "
-        "may be published too: the guarantee already allows for this.",
+        f"The questions, this plan, who takes part, and the tables with their errors. {published}",
     )
+
+
+_SEALED_CELLS = (
+    "which leave it sealed and unlinked: each piece names a cell that the person is in, as it is."
+)
+_AS_THEY_ARE: dict[AddedBy, str] = {
+    "services": _SEALED_CELLS,
+    "curator": "all of them. Only counts with noise leave it.",
+    "exposed": _SEALED_CELLS,
+}
+
+
+def _adding_noise(plan: Plan, adding: AddedBy) -> Iterator[PlanLine]:
+    """Yield what those see who add noise to counts."""
+    openly, strata = (" and the answers to " + open_named(plan.survey), " of each stratum")
+    openly, strata = (openly, strata) if plan.survey.open else ("", "")
+    if adding == "services":
+        yield (
+            "Shuffler",
+            f"Who sends{openly}, sealed reports that it cannot read, and the published results. It "
+            "adds invented reports to each cell, always as many in all, and passes on everything "
+            "in random order, without names or times.",
+        )
+        yield (
+            "Collector",
+            f"The reports{strata} in random order, among them those that the shuffler invented, "
+            "and how many people took part. It adds noise to the counts before it writes or shows "
+            "anything.",
+        )
+    elif adding == "exposed":
+        yield (
+            "Whoever runs the services",
+            "Who sends, and every answer. Noise is added to the counts before anything is "
+            "published.",
+        )
+    if adding != "curator":
+        yield "Both services together", "Every answer, and whose it is. Nothing is left then."
 
 
 def _one_shuffler(plan: Plan, promise: Guarantee) -> Iterator[PlanLine]:
@@ -217,8 +270,10 @@ def rests_on(plan: Plan, promise: Guarantee, sealed: TransportFacts | None) -> I
         yield "Recorded traffic", recorded_sentence(promise, sealed.post_quantum)
     yield "Crowd", _crowd(plan, promise)
     if plan.survey.open:
-        yield "Strata", _strata(plan.survey, promise)
-    if analysis(promise.analysis).shuffled:
+        yield "Strata", _strata(plan, promise)
+    if promise.local_epsilon == math.inf:
+        yield _TOGETHER[added_by(promise) or "services"], without_shuffler(promise)
+    elif analysis(promise.analysis).shuffled:
         odds = (
             f" The odds of a guess can then change by a factor of {factor(promise.local_epsilon)}."
         )
@@ -249,8 +304,21 @@ def rests_on(plan: Plan, promise: Guarantee, sealed: TransportFacts | None) -> I
         )
 
 
+_TOGETHER: dict[AddedBy, str] = {
+    "services": "If both services work together",
+    "curator": "The holder of the answers",
+    "exposed": "Whoever runs the services",
+}
+
+
 def _crowd(plan: Plan, promise: Guarantee) -> str:
     survey = plan.survey
+    if promise.crowd is None:
+        each = " in each stratum" if survey.open else ""
+        return (
+            f"None is needed: the guarantee holds for any number of people. {survey.crowd:,} are "
+            f"expected{each}, which affects only the errors; a release needs {plan.least:,}."
+        )
     if not analysis(promise.analysis).shuffled:
         return f"{survey.crowd:,} people, which affects only the errors, not the privacy."
     each = " in each stratum that is released" if survey.open else ""
@@ -265,8 +333,9 @@ def _crowd(plan: Plan, promise: Guarantee) -> str:
     return f"{text} If fewer take part, privacy is weaker and is recomputed."
 
 
-def _strata(survey: Survey, promise: Guarantee) -> str:
+def _strata(plan: Plan, promise: Guarantee) -> str:
     """Explain the strata that open questions form, and what happens to small ones."""
+    survey = plan.survey
     named, number = open_named(survey), len(strata(survey))
     small = {
         "delete": "is never released",
@@ -277,7 +346,7 @@ def _strata(survey: Survey, promise: Guarantee) -> str:
         f"the {'first mixer' if mixed_twice(promise) else 'shuffler'} sees who gives which of "
         "these answers; everyone else sees only how many do. "
         f"Each of the {number:,} strata of people with the same open answers is mixed separately, "
-        f"and a stratum with fewer than {survey.crowd:,} people {small}."
+        f"and a stratum with fewer than {plan.least:,} people {small}."
     )
 
 
@@ -323,6 +392,7 @@ def plan_parts(plan: Plan) -> dict[str, Any]:
     facts = {
         "Guarantee": promise_lines(plan.guarantee),
         "Crowd": [_size(plan.survey)],
+        **({} if plan.guarantee.crowd else {"Released": [f"from {plan.least:,} people on"]}),
         "Noise": plan.message_texts,
         "Plan, SHA-256": [plan.digest],
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from incrowd.errors import quantity
 from incrowd.number_text import bound, short_percent
 from incrowd.plans import EarlierPlan, Plan
 from incrowd.plans.ledger import Ledger, Spent
+from incrowd.plans.slots import invented
 from incrowd.presentation.advice import Way, error_ratio
 from incrowd.survey import Survey
 from incrowd.views import Numbers
@@ -32,6 +34,7 @@ VISIBLE = (
     "privacy, would give the same precision"
 )
 MANY = 30  # number of tables above which those with the same figures share a line
+UNLIMITED = "unbounded"  # a local epsilon of which nothing is left
 UNDETECTED = "none"  # even a share of 100% would look like noise
 
 
@@ -78,8 +81,24 @@ def message_table(plan: Plan) -> Table:
             which = "pairs of answers" if message.parities else "cells"
             kind = f"{message.record_bits:,} {which}" if message.record_bits > 1 else "1 cell"
             reports = f"about {message.reports_each:,.1f}, one for each set cell"
+        if message.added is not None:
+            noise = f"± {message.added.deviation:.3g} people by each service"
+            reports = f"{message.reports_each:,.0f}, dummies included"
         shown.add_row(Text(", ".join(message.ids)), kind, noise, reports)
     return shown
+
+
+SEAL_SECONDS = 1.5e-4  # about, for one sealed report on one core
+
+
+def sealing(plan: Plan) -> Iterator[str]:
+    """State how many reports the shuffler invents for each release, and how long that takes."""
+    if number := invented(plan):
+        each = "stratum" if plan.survey.open else "release"
+        yield (
+            f"for each {each}, the shuffler seals {quantity(number, 'invented reports')}, dummies "
+            f"included, which takes about {number * SEAL_SECONDS:.2g} seconds"
+        )
 
 
 def sent_each(plan: Plan) -> float:
@@ -182,7 +201,8 @@ def alternatives_table(plan: Plan, effective: float, others: Sequence[Way]) -> T
         else:
             numbers = (f"{messages:,}", count(reports), f"{other:,.0f}")
             ratio = f"× {error_ratio(other, effective):.2f}"
-            shown.add_row(name, *numbers, ratio, bound(remaining, 3))
+            left = UNLIMITED if remaining == math.inf else bound(remaining, 3)
+            shown.add_row(name, *numbers, ratio, left)
     return shown
 
 

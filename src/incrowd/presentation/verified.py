@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from decimal import Decimal
@@ -14,7 +15,7 @@ from incrowd.estimation.receipts import receipt_sentences, unaccounted
 from incrowd.estimation.results import listed
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.guarantee_text import guarantee_sentence
+from incrowd.presentation.guarantee_text import NOTHING_LEFT, guarantee_sentence
 from incrowd.views import View, with_and
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _notes(plan: Plan, verification: Verification, received: Sequence[Received])
         f"epsilon {number_text.bound(certificate.epsilon, 6)}, "
         f"delta {number_text.bound(certificate.delta.upper, 6)} "
         f"(promised {number_text.bound(promised.delta, 6)}), "
-        f"crowd {promised.crowd:,}"
+        f"{_crowd_of(promised)}"
     )
     yield guarantee_sentence(verification.guarantee)
     yield from _reports_verified(plan, verification)
@@ -110,9 +111,15 @@ def _verdict(plan: Plan, verification: Verification) -> str:
 
 
 def _figures(guarantee: Guarantee) -> str:
-    epsilon, delta = number_text.bound(guarantee.epsilon, 6), number_text.bound(guarantee.delta, 6)
     named = _named(guarantee.analysis, guarantee.proved)
-    return f"{named}, epsilon {epsilon}, delta {delta}, crowd {guarantee.crowd:,}"
+    if guarantee.epsilon == math.inf:
+        return f"{named}, {NOTHING_LEFT}"
+    epsilon, delta = number_text.bound(guarantee.epsilon, 6), number_text.bound(guarantee.delta, 6)
+    return f"{named}, epsilon {epsilon}, delta {delta}, {_crowd_of(guarantee)}"
+
+
+def _crowd_of(guarantee: Guarantee) -> str:
+    return "any crowd" if guarantee.crowd is None else f"crowd {guarantee.crowd:,}"
 
 
 def _named(analysis: str, proved: bool) -> str:
@@ -196,7 +203,7 @@ def _reports_verified(plan: Plan, verification: Verification) -> Iterator[str]:
 
 def _missing(plan: Plan, verification: Verification) -> str:
     """State how many people are missing, and why: files that were not named, or too few people."""
-    missing, crowd = verification.missing, plan.survey.crowd
+    missing, crowd = verification.missing, plan.least
     if verification.absent:
         absent = with_and(list(map(str, verification.absent)))
         messages = "messages" if len(verification.absent) > 1 else "message"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from incrowd.collection.mixer.store.database import closed_on_error, opened
 from incrowd.collection.mixer.store.keys import load_secret, new_secret
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, ShufflerBundle
+from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.upload import upload_length
 from incrowd.collection.settings import (
     FirstMixerSettings,
@@ -27,6 +29,8 @@ from incrowd.errors import UsageError, unreadable
 from incrowd.files import is_taken, private_folder, write_private
 from incrowd.plans.slots import invented
 from incrowd.reports.locking import locked
+
+TRIED = 50  # reports that are sealed to see how long it takes
 
 
 def install(settings: MixerSettings, bundle: Bundle, private: Ed25519PrivateKey) -> None:
@@ -159,6 +163,7 @@ def check(settings: MixerSettings, store: Store) -> list[MachineFinding]:
         clock,
         lambda: steadiness(settings.clock_file),
         lambda: _room(settings, store),
+        lambda: _sealing(store.bundle),
         lambda: database_logs(store.engine),
         lambda: _left(settings, store),
     ]
@@ -191,6 +196,23 @@ def _room(settings: MixerSettings, store: Store) -> Iterator[MachineFinding]:
     sent = 3 * bundle.plan.survey.crowd * upload_length(bundle)
     added = invented(bundle.plan) * bundle.envelope_length
     return room(settings.folder, 3 * (sent + added) * len(bundle.strata))
+
+
+def _sealing(bundle: Bundle) -> Iterator[MachineFinding]:
+    """State how many reports this machine will invent, and how long sealing them takes here."""
+    number = invented(bundle.plan)
+    if not number:
+        return
+    begun = time.perf_counter()
+    for _ in range(TRIED):
+        seal(bytes(bundle.shape.length), bundle.key, bundle.digest)
+    seconds = (time.perf_counter() - begun) / TRIED * number
+    each = "stratum" if len(bundle.strata) > 1 else "release"
+    yield MachineFinding(
+        "invented reports",
+        True,
+        f"{number:,} to seal for each {each}, about {seconds:.2g} seconds on this machine",
+    )
 
 
 def database_logs(engine: Engine) -> Iterator[MachineFinding]:
