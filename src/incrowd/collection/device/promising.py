@@ -75,7 +75,8 @@ def terms(bundle: Bundle, promise: UploadPromise) -> Iterator[TermLine]:
     if isinstance(bundle, MixersBundle):
         yield "Run by", _runs(bundle)
     if bundle.one_party:
-        yield "Who mixes", _ONE_PARTY[bundle.mixers]
+        added = bundle.plan.by_services
+        yield "Who mixes", _BOTH_SERVICES if added else _ONE_PARTY[bundle.mixers]
     if bundle.plan.memoized:
         yield "Permanent responses", _PERMANENT
     if survey := bundle.plan.survey.open:
@@ -86,8 +87,10 @@ def terms(bundle: Bundle, promise: UploadPromise) -> Iterator[TermLine]:
 
 def _sent(bundle: Bundle) -> str:
     if bundle.places == 1:
-        return "1 sealed report, whatever you answer"
-    return f"{bundle.places:,} sealed reports, including dummies, whatever you answer"
+        as_it_is = _AS_THEY_ARE if bundle.plan.by_services else ""
+        return f"1 sealed report, whatever you answer{as_it_is}"
+    text = f"{bundle.places:,} sealed reports, including dummies, whatever you answer"
+    return f"{text}{_AS_THEY_ARE}" if bundle.plan.by_services else text
 
 
 def _runs(bundle: MixersBundle) -> str:
@@ -111,6 +114,8 @@ def _released(bundle: Bundle) -> str:
 
 
 def _senders(bundle: Bundle) -> str:
+    if bundle.plan.guarantee.crowd is None:
+        return f"{'invited people' if bundle.codes else 'anybody'}; {_NO_CROWD}"
     taken = f"{bundle.colluding:,} of them may work with the analyst and are not counted on"
     if bundle.codes:
         return f"invited people; {taken}"
@@ -126,6 +131,14 @@ _ONE_PARTY = {
     1: "the shuffler and the collector are the same party, so only the local promise holds",
     2: "both mixers and the collector are the same party, so only the local promise holds",
 }
+_BOTH_SERVICES = (
+    "the shuffler and the collector are the same party, which can read your answers; the promise "
+    "holds only towards readers of the results"
+)
+_AS_THEY_ARE = (
+    "; cells are sealed as they are, and the shuffler and the collector each add noise to the counts"
+)
+_NO_CROWD = "how many there are, and whether some of them work with the analyst, does not matter"
 _PERMANENT = (
     "from the second time you answer these questions, only the local guarantee holds: responses "
     "that stay the same can be matched with who sent when"

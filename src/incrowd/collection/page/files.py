@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -171,10 +172,14 @@ def _config(content: PageContent) -> dict[str, Any]:
     plan, promise = content.plan, content.guarantee
     repeated = promise.reduced_by == ("permanent-responses",)
     mixed = analysis(promise.analysis).shuffled
+    service = promise.service_epsilon
+    more = service if service is not None and promise.epsilon < service else math.inf
     figures = {
-        "factor": factor(promise.epsilon).replace(",", ""),
+        "factor": _factor(promise.epsilon),
         "delta": bound(promise.delta) if promise.delta else "0",
-        "local_factor": factor(promise.local_epsilon).replace(",", ""),
+        "local_factor": _factor(promise.local_epsilon),
+        "service_factor": _factor(more),
+        "services": plan.by_services,
         "crowd": promise.crowd,
         "local_only": not mixed and not repeated,
         "repeated": repeated,
@@ -187,6 +192,11 @@ def _config(content: PageContent) -> dict[str, Any]:
         "promise": figures,
         "fields": {each.id: _field(each.page_field) for each in plan.survey.questions},
     }
+
+
+def _factor(epsilon: float) -> str | None:
+    """Return the factor of an epsilon as the page reads it; None if nothing is left."""
+    return None if epsilon == math.inf else factor(epsilon).replace(",", "")
 
 
 def _field(field: PageField) -> dict[str, Any]:

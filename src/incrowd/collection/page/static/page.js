@@ -222,8 +222,15 @@ function toField(field) {
 
 // --- looking, and sending --------------------------------------------------------------------------------------------
 
+/** The text above an example of what could be sent. */
+function exampleText(messages) {
+  if (messages.every(({ added }) => added)) return "example_added"
+  return messages.some(({ cells }) => cells) ? "example_pieces" : "example_is"
+}
+
 async function drawReview(answers) {
   const { survey } = arrived
+  const about = exampleText(survey.bundle.plan.messages)
   const section = document.getElementById("review")
   section.hidden = false
   const drawn = async () => review(survey, answers, await outbox.example(answers), areMixed(config, survey.bundle), words)
@@ -234,14 +241,18 @@ async function drawReview(answers) {
   }
   section.replaceChildren(
     el("h2", { id: "review-title" }, words.say("before")),
-    el("p", {}, words.say(survey.bundle.plan.messages.some(({ cells }) => cells) ? "example_pieces" : "example_is")),
+    el("p", {}, words.say(about)),
     table,
-    el("p", {}, el("button", { type: "button", onclick: redraw }, words.say("draw_again"))),
-    el("p", { class: "quiet" }, words.say("real_draw")),
+    ...(about === "example_added" ? [] : redrawn(redraw)),
     ...sender(answers),
   )
   return section
 }
+
+const redrawn = (redraw) => [
+  el("p", {}, el("button", { type: "button", onclick: redraw }, words.say("draw_again"))),
+  el("p", { class: "quiet" }, words.say("real_draw")),
+]
 
 function sender(answers) {
   const { survey, pinned } = arrived

@@ -19,10 +19,11 @@ export function pieces(plan, message, reports, mixed, words) {
   }
   const real = reports.filter(([{ invented }]) => !invented)
   const others = reports.filter(([{ invented }]) => invented)
+  const nothing = message.added ? "dummy" : asked.length > 1 && !message.parities ? "left_out" : "nothing_sent"
   return [
-    el("div", {}, real.length ? listed(real) : words.say(asked.length > 1 && !message.parities ? "left_out" : "nothing_sent")),
+    el("div", {}, real.length ? listed(real) : words.say(nothing)),
     others.length ? el("div", { class: "quiet" }, words.say("invented"), " ", listed(others)) : null,
-    real.length && mixed ? el("div", { class: "quiet" }, words.say("hidden_among", { invented: inventedPieces(plan, message) })) : null,
+    real.length && mixed && !message.added ? el("div", { class: "quiet" }, words.say("hidden_among", { invented: inventedPieces(plan, message) })) : null,
   ]
 }
 

@@ -3,10 +3,37 @@ import { areMixed, inventedPieces } from "./pieces.js"
 
 const X25519 = "0020" // the number of its KEM; the other one withstands quantum computers
 
-const figure = (text, words) => (Number.isFinite(Number(text)) ? words.number(Number(text)) : text)
+const figure = (text, words) => (text !== null && Number.isFinite(Number(text)) ? words.number(Number(text)) : text)
 
 /** The guarantee for the person who answers, computed from the plan when the page was created. */
 export function promise(config, bundle, words) {
+  const told = config.promise.services ? ofServices(config.promise, bundle, words) : ofDevices(config, bundle, words)
+  return [
+    el(
+      "section",
+      { class: "promise", "aria-labelledby": "promise-title" },
+      el("h2", { id: "promise-title" }, words.say("promised")),
+      claims(config, bundle, words).map((text) => el("p", { class: "claim" }, text)),
+      told.map((text) => el("p", {}, text)),
+    ),
+  ]
+}
+
+/** What is promised if services add noise to the counts of cells: each text is a paragraph. */
+function ofServices({ factor, delta, service_factor: service, crowd }, { local_only: alone, colluding }, words) {
+  if (factor === null) return [words.say("promise_nothing")]
+  const values = { factor: figure(factor, words), delta: figure(delta, words) }
+  if (alone) return [words.say("promise_services_alone", values)]
+  const needed = { crowd, colluding: words.say(colluding ? "colluding" : "no_colluding", { colluding }) }
+  return [
+    words.say("promise", values),
+    service ? words.say("promise_service", { factor: figure(service, words) }) : null,
+    words.say(crowd === null ? "promise_rests_services" : "promise_rests_services_crowd", needed),
+  ].filter(Boolean)
+}
+
+/** What is promised if devices add all noise. */
+function ofDevices(config, bundle, words) {
   const { repeated } = config.promise
   const alone = bundle.local_only || config.promise.local_only
   const local = alone || repeated
@@ -14,18 +41,11 @@ export function promise(config, bundle, words) {
   const values = { factor: figure(factor, words), delta: figure(delta, words), crowd: config.promise.crowd }
   const key = alone ? "promise_local" : repeated ? "promise_repeated" : delta === "0" ? "promise_pure" : "promise"
   const colluding = words.say(bundle.colluding ? "colluding" : "no_colluding", { colluding: bundle.colluding })
-  const about = local ? null : el("p", {}, words.say(restsOn(bundle), { ...values, colluding }))
   return [
-    el(
-      "section",
-      { class: "promise", "aria-labelledby": "promise-title" },
-      el("h2", { id: "promise-title" }, words.say("promised")),
-      claims(config, bundle, words).map((text) => el("p", { class: "claim" }, text)),
-      el("p", {}, words.say(key, values)),
-      about,
-      config.promise.permanent ? el("p", {}, words.say("permanent", { local: figure(config.promise.local_factor, words) })) : null,
-    ),
-  ]
+    words.say(key, values),
+    local ? null : words.say(restsOn(bundle), { ...values, colluding }),
+    config.promise.permanent ? words.say("permanent", { local: figure(config.promise.local_factor, words) }) : null,
+  ].filter(Boolean)
 }
 
 /** Who must not work together. With cells, the first mixer could pass on single pieces of many people. */
@@ -36,8 +56,13 @@ function restsOn({ inviter, plan }) {
 
 const hasPieces = (plan) => plan.messages.some(({ cells }) => cells)
 
-/** What hides an answer: noise in a joint report; for cells, mainly the pieces of other people. */
+/** What hides an answer: noise in a joint report; for cells, what services add, or mainly the pieces of other people. */
 function claims(config, { local_only, plan }, words) {
+  const added = plan.messages.filter((message) => message.added)
+  if (added.length) {
+    const rest = added.length < plan.messages.length ? [words.say("noise_rest")] : []
+    return [words.say(local_only ? "added_alone" : "added"), ...rest]
+  }
   const cells = plan.messages.filter((message) => message.cells)
   if (!cells.length) return [words.say("noise")]
   const values = { crowd: config.promise.crowd, invented: Math.min(...cells.map((message) => inventedPieces(plan, message))) }
@@ -65,9 +90,10 @@ export function whoCouldCheat(config, bundle, short, pinned, words) {
 
 /** Each is the name of a text, and its values. */
 function withShuffler({ plan, codes, addresses: { shuffler, collector } }) {
+  const added = plan.messages.some((message) => message.added)
   return [
-    ["cheat_shuffler", { shuffler }],
-    [hasPieces(plan) ? "cheat_both_pieces" : "cheat_both", { collector }],
+    [added ? "cheat_shuffler_added" : "cheat_shuffler", { shuffler }],
+    [added ? "cheat_both_added" : hasPieces(plan) ? "cheat_both_pieces" : "cheat_both", { collector }],
     ["cheat_host"],
     [codes ? "cheat_codes" : "cheat_open"],
   ]
