@@ -12,6 +12,7 @@ from incrowd.studio.publication import Publication, parsed, save_publication, te
 from incrowd.studio.publishing import fields_of
 from incrowd.studio.rehearsing import chosen
 from incrowd.studio.watching import MOST_BYTES, checked, dashboard, fetched
+from incrowd.survey.written import Privacy
 from tests.messages.shared import file, made, question, survey
 from tests.oracles import mixers
 from tests.oracles.make_vectors import CONFIGURATION, INVITED
@@ -32,6 +33,9 @@ TWO = CHOSEN | {
     "organizations": {each: each for each in SERVICES},
 }
 ASKED = survey({"id": "a", "type": "yesno", "text": "A?"})
+BY_SERVICES = ASKED.model_copy(
+    update={"privacy": Privacy(epsilon=2.0, delta=1e-5, noise="services")}
+)
 
 
 def project_of(folder, plan=INVITED.plan):
@@ -122,6 +126,10 @@ CASES = {
     "terms of two mixers: inviter and collector are one": terms_of_two(organizations=SAME),
     "terms of two mixers: merged strata": terms_of_two(
         ASKED.model_copy(update={"small_strata": "merge"})
+    ),
+    "terms of two mixers: noise from services": terms_of_two(BY_SERVICES),
+    "rehearsal: two mixers and noise from services": lambda _: chosen(
+        {"people": "60", "mixers": "2"}, BY_SERVICES
     ),
     "rehearsal: too many people": rehearsed(10**6),
     "rehearsal: no number of people": lambda _: chosen({"people": "many"}, ASKED),

@@ -69,7 +69,7 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     advice += sharper(plan, effective, ways)
     capped = [shown for way, shown in zip(others, ways, strict=True) if way.code == "local-epsilon"]
     advice += shuffler_trade(plan, effective, capped)
-    advice += [*other_noise(other_kind(plan)), *odds_seen(plan, models)]
+    advice += [*other_noise(other_kind(plan)), *odds_seen(plan, models), *sealing(plan)]
     doubts = [*warnings(plan.guarantee), *beyond_budget(plan), *of_no_use(plan, expected)]
     doubts += [*without_cells(plan), *word_notes(plan.survey)]
     if json:
@@ -78,7 +78,7 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
         more = {"tables": tables, "assumed": assumed_words(plan.survey)}
         more["regressions"] = plain([model.expected_facts() for model in models])
         more["alternatives"] = [
-            finite(way._asdict()) | {"name": shown[0]}
+            finite(way._asdict()) | _left(way) | {"name": shown[0]}
             for way, shown in zip(others, ways, strict=True)
         ]
         if openly := list(open_table_lines(plan.survey)):
@@ -89,8 +89,6 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
         out.print(text, markup=False, highlight=False)
     out.print(plan.survey.name, style="bold", markup=False)
     out.print(message_table(plan))
-    for text in sealing(plan):
-        out.print(text, markup=False, highlight=False)
     out.print(guarantee_sentence(plan.guarantee), markup=False, highlight=False)
     symbols = f"{guarantee_symbols(plan.guarantee)} {worst_pair(plan.guarantee.worst)}"
     out.print(symbols, style="dim", markup=False, highlight=False)
@@ -108,6 +106,12 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
         _regression(model)
     if others:
         out.print(alternatives_table(plan, effective, ways))
+
+
+def _left(way: Alternative) -> dict[str, Any]:
+    """Return the local epsilon of a way that keeps the guarantee, as files hold it."""
+    possible = way.effective_sample_size is not None
+    return {"local_epsilon": written_epsilon(way.local_epsilon)} if possible else {}
 
 
 def _regressions(plan: Plan) -> Sequence[Regression]:

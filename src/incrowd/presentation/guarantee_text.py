@@ -77,8 +77,8 @@ def reduced_sentence(guarantee: Guarantee) -> str:
     if not guarantee.reduced_by:
         return ""
     reasons = "; ".join(_REDUCED[reason] for reason in guarantee.reduced_by)
-    local = guarantee.epsilon < math.inf and not analysis(guarantee.analysis).shuffled
-    unmixed = local and guarantee.reduced_by != ("simulation",)
+    unmixed = guarantee.epsilon < math.inf and not analysis(guarantee.analysis).shuffled
+    unmixed &= guarantee.reduced_by != ("simulation",)
     local = " Only the local guarantee remains." if unmixed else ""
     return f"The plan's promise does not hold for this collection: {reasons}.{local}"
 

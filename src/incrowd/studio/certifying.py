@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from decimal import Decimal
 from functools import cache
 from hashlib import sha256
@@ -20,6 +21,7 @@ from incrowd.presentation.guarantee_text import promise_sentence
 from incrowd.studio.language import Phrase, in_language, phrase
 from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Project
+from incrowd.studio.publication import needs_no_crowd
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
 
@@ -80,8 +82,9 @@ class PlanPromise(NamedTuple):
     """The guarantee in words. respondents: the texts of the survey page, in the page's language.
 
     They are empty if the result of the analysis is not a guarantee. shuffler_fails: what is left if
-    the shuffler fails; "" without a shuffler. experts: one English sentence, only of a certified
-    plan.
+    the shuffler fails, or works with the collector; "" without a shuffler. local_epsilon: "" if
+    nothing is left. experts: one English sentence, only of a certified plan. services: whether
+    services add noise.
     """
 
     respondents: tuple[str, ...]
@@ -91,40 +94,49 @@ class PlanPromise(NamedTuple):
     local_epsilon: str
     chance: Phrase
     experts: str = ""
+    services: bool = False
 
 
 def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | None) -> PlanPromise:
     """Return what respondents will read, from the texts of the survey page.
 
-    local_epsilon: the local epsilon of everything that a person sends, rounded up. plan: once it is
-    certified.
+    local_epsilon: the local epsilon of everything that a person sends, rounded up; infinite if
+    services add noise. plan: once it is certified.
     """
     texts, privacy = _texts_of_the_survey_page(language), survey.privacy
     shuffled = analysis(privacy.analysis).shuffled
     cells = any(message.cells for message in plan.messages) if plan else True
+    crowd = survey.honest if plan is None or plan.guarantee.crowd is None else plan.guarantee.crowd
     values = {
         "factor": localized(factor(privacy.epsilon), language),
         "delta": localized(f"{Decimal(bound(privacy.delta)):f}", language),
-        "crowd": localized(f"{plan.guarantee.crowd if plan else survey.honest:,}", language),
+        "crowd": localized(f"{crowd:,}", language),
     }
-    left = {
-        "collector": in_language(COUNTS, language),
-        "factor": localized(factor(local_epsilon), language),
-    }
+    services = local_epsilon == math.inf
+    left = {"collector": in_language(COUNTS, language)}
+    left |= {} if services else {"factor": localized(factor(local_epsilon), language)}
     colluding = texts["colluding" if survey.colluding else "no_colluding"]
     rests = {**values, "colluding": colluding.format(colluding=survey.colluding)}
     sentences: tuple[str, ...] = (
         texts["promise"].format(**values),
         texts["promise_rests"].format(**rests),
     )
+    if services:
+        alone = needs_no_crowd(survey, plan)
+        rest = "promise_rests_services" if alone else "promise_rests_services_crowd"
+        sentences = (texts["added"], sentences[0], texts[rest].format(**rests))
+        if privacy.service_epsilon:
+            more = {"factor": localized(factor(privacy.service_epsilon), language)}
+            sentences = (*sentences[:2], texts["promise_service"].format(**more), sentences[2])
     if not shuffled:
         sentences = (texts["promise_local"].format(**values),)
     return PlanPromise(
         respondents=sentences if is_promised(privacy.analysis) else (),
-        shuffler_fails=texts[_fails(cells)].format(**left) if shuffled else "",
+        shuffler_fails=texts[_fails(cells, services)].format(**left) if shuffled else "",
+        services=services,
         epsilon=localized(bound(privacy.epsilon), language),
         delta=bound(privacy.delta),
-        local_epsilon=localized(bound(local_epsilon), language),
+        local_epsilon="" if services else localized(bound(local_epsilon), language),
         chance=one_in(privacy.delta),
         experts=promise_sentence(plan.guarantee) if plan else "",
     )
@@ -138,7 +150,9 @@ def _texts_of_the_survey_page(language: str) -> dict[str, str]:
     return texts
 
 
-def _fails(cells: bool) -> str:
+def _fails(cells: bool, services: bool) -> str:
+    if services:
+        return "cheat_both_added"
     return "cheat_both_pieces" if cells else "cheat_both"
 
 

@@ -14,9 +14,11 @@ from incrowd.studio.document import Operation, Raw
 from incrowd.studio.operations import SetQuestion, SetValue, answers, questions
 from incrowd.survey.questions import type_of
 from incrowd.survey.words import LANGUAGE
+from incrowd.survey.written import LEAST
 
 Typed = Mapping[str, str]
 PERCENT = 100
+YES = "yes"  # in the field of a value that is true or not stated
 MOST_SHARES = 12  # answers whose expected shares can be typed
 
 
@@ -40,9 +42,13 @@ VALUES = (
     ValueField("rows_per_person", ("rows_per_person",), int, 1),
     ValueField("colluding", ("colluding",), int, 0),
     ValueField("reports_per_person", ("reports_per_person",), int),
+    ValueField("least", ("least",), int, LEAST),
+    ValueField("census", ("census",), bool),
     ValueField("epsilon", ("privacy", "epsilon"), float),
     ValueField("delta", ("privacy", "delta"), float),
     ValueField("local_epsilon", ("privacy", "local_epsilon"), float),
+    ValueField("noise", ("privacy", "noise"), str, "devices"),
+    ValueField("service_epsilon", ("privacy", "service_epsilon"), float),
 )
 
 _GROUPED = re.compile(r"\d{1,3}([.,\s_']\d{3})+")
@@ -82,12 +88,20 @@ def value_operations(content: Raw, typed: Typed) -> list[Operation]:
     operations: list[Operation] = []
     for each in VALUES:
         if each.name in typed:
-            text = typed[each.name].strip()
-            new = None if not text else text if each.kind is str else number(text, each.kind)
+            new = _read(typed[each.name].strip(), each.kind)
             now = _value(content, each.keys)
             if new != now and (new, now) != (each.default, None):
                 operations.append(SetValue(each.keys, new))
     return operations
+
+
+def _read(text: str, kind: type) -> Any:
+    """Return the value of a field; None for an empty one."""
+    if not text:
+        return None
+    if kind is bool:
+        return True if text == YES else text
+    return text if kind is str else number(text, kind)
 
 
 def share_operations(content: Raw, typed: Typed) -> list[Operation]:
@@ -130,6 +144,8 @@ def _value(content: Raw, keys: tuple[str, ...]) -> Any:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return YES if value else ""
     return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
 
 

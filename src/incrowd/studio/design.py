@@ -64,6 +64,11 @@ from incrowd.survey.questions import TYPES
 from incrowd.survey.surveys import survey_in
 from incrowd.survey.words import LANGUAGE, checked_tag
 
+NOISE_KINDS: tuple[tuple[str, Phrase], ...] = (
+    ("devices", phrase("the devices of the people who answer")),
+    ("services", phrase("two services: the shuffler and the collector")),
+    ("auto", phrase("automatic: the services, where tables become clearly more precise")),
+)
 MOST_PAIRS = 60  # questions in the matrix of tables; with more, tables are chosen below it
 
 
@@ -565,6 +570,7 @@ def _rendered(
         tags=(*page.languages, *also),
         also=" ".join(also),
         types=TYPES,
+        noise_kinds=NOISE_KINDS,
         shown_form=shown_form,
         new_inputs=new_inputs(),
         predicts=predicts,

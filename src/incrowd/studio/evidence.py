@@ -187,7 +187,7 @@ def _before_bundle(
         (),
         phrase("Choose who runs what"),
         "",
-        not problems_of(publication, survey),
+        not problems_of(publication, survey, planned.plan),
         note=phrase("The choices are in publication.toml, which the form above writes."),
     )
     items = [key]
@@ -270,7 +270,8 @@ def _packed(
 ) -> bool:
     """Return whether the terms and the copies for colleagues match the current choices."""
     path = project.path / TERMS
-    if not path.exists() or problems_of(publication, survey) or planned.state != "current":
+    problems = problems_of(publication, survey, planned.plan)
+    if not path.exists() or problems or planned.state != "current":
         return False
     text = terms_text(publication, survey, key_of(project, publication))
     if path.read_text(encoding="utf-8", errors="replace") != text:

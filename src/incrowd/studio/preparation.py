@@ -26,7 +26,6 @@ from incrowd.collection.mixer.second.keeper import make_keys
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.page.files import asked_in, page_files, shipped, write_page
 from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
-from incrowd.collection.protocol.bundle import least_reserve
 from incrowd.collection.settings import (
     FirstMixerSettings,
     InviterSettings,
@@ -40,6 +39,7 @@ from incrowd.files import PRIVATE_FOLDER, destroy, write_bytes, write_text
 from incrowd.planner.plan import plan
 from incrowd.plans import Plan
 from incrowd.plans.plan import check_promised
+from incrowd.plans.slots import invented
 from incrowd.presentation.shell import rendered
 from incrowd.presentation.write import write_card
 from incrowd.reports.locking import locked
@@ -66,6 +66,7 @@ from incrowd.studio.publication import (
     Publication,
     ServiceRole,
     load_publication,
+    needed_people,
     terms_text,
 )
 from incrowd.studio.sources import keep_plan
@@ -178,7 +179,8 @@ def sheet_of(
         "publication": publication,
         "who": partial(who, publication),
         "plan": certified,
-        "least": survey.crowd + least_reserve(survey.crowd),
+        "least": needed_people(survey, certified),
+        "invented": invented(certified),
     }
     return rendered("publish_sheet.html", __package__, **parts)
 

@@ -180,10 +180,36 @@ def save_publication(project: Project, publication: Publication, expected: str) 
             write_text(path, publication.dumps(), mode=PUBLICATION_MODE)
 
 
-def problems_of(publication: Publication, survey: Survey) -> list[Problem]:
-    """Return what is missing or contradictory before the terms can be written."""
+def by_services(survey: Survey, plan: Plan | None = None) -> bool:
+    """Return whether services add noise: by the survey's plan, or as the survey asks."""
+    if plan is not None and plan.survey == survey:
+        return plan.by_services
+    return survey.privacy.noise == "services"
+
+
+def needs_no_crowd(survey: Survey, plan: Plan | None = None) -> bool:
+    """Return whether services add all noise: by the survey's plan, or as the survey asks."""
+    if plan is not None and plan.survey == survey:
+        return plan.guarantee.crowd is None
+    return survey.privacy.noise == "services"
+
+
+def needed_people(survey: Survey, plan: Plan | None = None) -> int:
+    """Return the number of people that a release needs."""
+    if needs_no_crowd(survey, plan):
+        return survey.least
+    return survey.crowd + least_reserve(survey.crowd)
+
+
+def problems_of(
+    publication: Publication, survey: Survey, plan: Plan | None = None
+) -> list[Problem]:
+    """Return what is missing or contradictory before the terms can be written.
+
+    plan: that of the survey, if it was certified.
+    """
     missing = [Problem(path, "studio.no-entry") for path in _missing(publication)]
-    return [*missing, *_contradictions(publication), *_unfit(publication, survey)]
+    return [*missing, *_contradictions(publication), *_unfit(publication, survey, plan)]
 
 
 def _missing(publication: Publication) -> Iterator[tuple[str, ...]]:
@@ -221,14 +247,16 @@ def _contradictions(publication: Publication) -> Iterator[Problem]:
         yield Problem(path, "studio.collector-invites", organization=runs.collector)
 
 
-def _unfit(publication: Publication, survey: Survey) -> Iterator[Problem]:
+def _unfit(publication: Publication, survey: Survey, plan: Plan | None) -> Iterator[Problem]:
     """Yield what the survey would have to state for this collection."""
+    if publication.mixers == 2 and by_services(survey, plan):
+        yield Problem(("privacy", "noise"), "studio.mixers-add-nothing", noise=survey.privacy.noise)
     invited = publication.invitations
     if not invited and publication.mixers == 2:
         yield Problem("invitations", "studio.mixers-need-invitations", invitations=invited)
-    elif not invited and not survey.colluding:
+    elif not invited and not survey.colluding and not needs_no_crowd(survey, plan):
         yield Problem("invitations", "studio.anyone-answers", invitations=invited)
-    least = survey.crowd + least_reserve(survey.crowd)
+    least = needed_people(survey, plan)
     if 0 < invited < least:
         yield Problem("invitations", "studio.few-invitations", invitations=invited, least=least)
     if publication.mixers == 2 and survey.small_strata == "merge":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,10 +14,9 @@ from starlette.routing import BaseRoute
 
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
-from incrowd.collection.protocol.bundle import least_reserve
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.number_text import bound
-from incrowd.plans import Plan
+from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import is_promised
 from incrowd.plans.strata import strata
 from incrowd.presentation.guarantee_text import against_sentence, promise_sentence
@@ -49,7 +49,10 @@ from incrowd.studio.publication import (
     NAMES,
     Here,
     Publication,
+    by_services,
     load_publication,
+    needed_people,
+    needs_no_crowd,
     organizations,
     parsed,
     problems_of,
@@ -106,6 +109,20 @@ CHOICES = (
         "both",
     ),
 )
+WITH_SERVICES = {  # texts of the same choices if services add noise
+    "shuffler": phrase(
+        "A colleague at another organization invites people, receives sealed reports, adds "
+        "invented ones, and mixes them. You open them and add noise to the counts."
+    ),
+    "mixers": phrase(
+        "Not possible for this survey: with two mixers, services cannot add noise. Choose the "
+        "devices in the design instead."
+    ),
+    "both": phrase(
+        "You run the shuffler and the collector. You could then read every answer. Only readers of "
+        "the results are kept from it."
+    ),
+}
 ROLES: dict[Here, Phrase] = {
     "collector": phrase("Collector: opens and counts the reports"),
     "shuffler": phrase("Shuffler: invites, receives, and mixes"),
@@ -177,7 +194,7 @@ def page_parts(project: Project) -> dict[str, Any]:
         "publication": publication,
         "version": version,
         "values": values_of(publication),
-        "choices": CHOICES,
+        "choices": choices(by_services(survey, planned.plan)),
         "roles": ROLES,
         "roles_of": ROLES_OF,
         "names": NAMES,
@@ -186,7 +203,8 @@ def page_parts(project: Project) -> dict[str, Any]:
         "promises": _promises(planned, publication),
         "folders": FOLDERS,
         "package": PACKAGE,
-        "reserve": least_reserve(survey.crowd),
+        "least": needed_people(survey, planned.plan),
+        "needs_no_crowd": needs_no_crowd(survey, planned.plan),
         "groups": len(strata(survey)),
     }
     return parts | _checklist(project, publication, planned)
@@ -216,7 +234,7 @@ def _checklist(
     chosen = (project.path / FILE).exists()
     return {
         "todo": listed,
-        "missing": problems_of(publication, survey) if chosen else [],
+        "missing": problems_of(publication, survey, planned.plan) if chosen else [],
         "bundle": bundle,
         "broken": broken,
         "link": link,
@@ -245,7 +263,8 @@ def _promises(planned: PlanFileState, publication: Publication) -> dict[str, Div
     guarantee."""
     if planned.plan is None or not is_promised(planned.plan.guarantee.analysis):
         return {}
-    return {each.id: _promise(planned.plan, publication, each) for each in CHOICES}
+    possible = (each for each in CHOICES if each.mixers == 1 or not planned.plan.by_services)
+    return {each.id: _promise(planned.plan, publication, each) for each in possible}
 
 
 def _promise(plan: Plan, publication: Publication, choice: WorkDivision) -> DivisionPromise:
@@ -254,7 +273,20 @@ def _promise(plan: Plan, publication: Publication, choice: WorkDivision) -> Divi
     guarantee = promise_of(plan, imagined)
     named = organizations(imagined) if choice.mixers == 2 else None
     against = against_sentence(guarantee, named)
-    return DivisionPromise(promise_sentence(guarantee), against, bound(guarantee.epsilon))
+    return DivisionPromise(promise_sentence(guarantee), against, _epsilon(guarantee))
+
+
+def _epsilon(guarantee: Guarantee) -> str:
+    """Return the largest epsilon of a party that acts alone, rounded up; "" if nothing is left."""
+    most = max(guarantee.epsilon, guarantee.service_epsilon or 0.0)
+    return "" if most == math.inf else bound(most)
+
+
+def choices(services: bool) -> tuple[WorkDivision, ...]:
+    """Return the ways to divide the work. services: whether services add noise."""
+    if not services:
+        return CHOICES
+    return tuple(each._replace(text=WITH_SERVICES[each.id]) for each in CHOICES)
 
 
 def choice_of(publication: Publication) -> WorkDivision:

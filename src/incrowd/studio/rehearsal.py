@@ -42,6 +42,7 @@ from incrowd.reports.locking import locked
 from incrowd.simulation import invented, truth
 from incrowd.studio.evidence import plan_file
 from incrowd.studio.projects import Project
+from incrowd.studio.publication import needs_no_crowd
 from incrowd.survey import Survey
 
 FOLDER = "rehearsal"  # in the project
@@ -116,7 +117,7 @@ def run(
     answers = invented(survey, people, np.random.default_rng(seed))
     everyone = EncodedAnswers.of(survey, answers)
     with _workplace(project) as folder, _ending_cleanly(folder):
-        planned, same = _plan(project, survey, crowd_of(_smallest_stratum(survey, everyone)))
+        planned, same = _plan(project, survey, _smallest_stratum(survey, everyone))
         write_text(folder / "plan.json", planned.dumps())
         pa.parquet.write_table(answers, folder / ANSWERS)
         rehearsed = rehearse(
@@ -145,11 +146,17 @@ def _smallest_stratum(survey: Survey, people: EncodedAnswers) -> int:
     return int(np.bincount(people.strata(survey), minlength=len(names)).min())
 
 
-def _plan(project: Project, survey: Survey, crowd: int) -> tuple[Plan, bool]:
-    """Return the plan for a crowd, and whether it is that of the project."""
+def _plan(project: Project, survey: Survey, people: int) -> tuple[Plan, bool]:
+    """Return the plan for so many people, and whether it is that of the project.
+
+    If services add all noise, the plan of the project serves any number of people.
+    """
     present = plan_file(project, survey)
-    if present.plan is not None and present.state == "current" and survey.crowd == crowd:
-        return present.plan, True
+    current = present.plan if present.state == "current" else None
+    alone = needs_no_crowd(survey, current)
+    crowd = people if alone else crowd_of(people)
+    if current is not None and (alone or survey.crowd == crowd):
+        return current, True
     return plan(survey.model_copy(update={"crowd": crowd})), False
 
 
@@ -199,6 +206,7 @@ def _summarize(
         "people": rehearsed.crowd.people,
         "guests": rehearsed.guests,
         "crowd": rehearsed.bundle.plan.survey.crowd,
+        "services": rehearsed.bundle.plan.by_services,
         "uploads_per_second": round(rehearsed.crowd.uploads_per_second),
         "seen": [list(line) for line in what_each_saw(rehearsed)],
         "tables": tables,

@@ -16,7 +16,7 @@ from incrowd.studio import rehearsal
 from incrowd.studio.language import decimal, phrase
 from incrowd.studio.pages import Studio, form_of, language_of, lines, render, route, texts
 from incrowd.studio.projects import Project
-from incrowd.studio.publication import load_publication
+from incrowd.studio.publication import load_publication, needs_no_crowd
 from incrowd.studio.sources import REHEARSAL, sources
 from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
@@ -85,7 +85,8 @@ def _parts(project: Project) -> dict[str, Any]:
     values = {"people": str(rehearsal.usual_people(survey)), "mixers": str(mixers)}
     return parts | {
         "survey": survey,
-        "fewest": FEWEST,
+        "needs_no_crowd": needs_no_crowd(survey),
+        "fewest": fewest(survey),
         "most": rehearsal.MOST_PEOPLE,
         "values": values,
         "summary": summary(project),
@@ -153,13 +154,22 @@ async def start(studio: Studio, request: Request) -> Response:
     return _back(project)
 
 
+def fewest(survey: Survey) -> int:
+    """Return the fewest people of a rehearsal, or of a stratum of it."""
+    return survey.least if needs_no_crowd(survey) else FEWEST
+
+
 def chosen(typed: dict[str, str], survey: Survey) -> tuple[int, Literal[1, 2]]:
     """Return the number of people and of mixers. Raises UsageError."""
     text = typed.get("people", "").strip()
-    most = rehearsal.MOST_PEOPLE
-    if not text.isdecimal() or not FEWEST <= int(text[:9]) <= most:
+    least, most = fewest(survey), rehearsal.MOST_PEOPLE
+    if not text.isdecimal() or not least <= int(text[:9]) <= most:
         code = "studio.rehearsed-people"
-        raise UsageError.of("people", code, value=text, least=FEWEST, most=most)
+        raise UsageError.of("people", code, value=text, least=least, most=most)
+    if typed.get("mixers") == "2" and needs_no_crowd(survey):
+        raise UsageError.of(
+            ("privacy", "noise"), "studio.mixers-add-nothing", noise=survey.privacy.noise
+        )
     if typed.get("mixers") == "2" and survey.small_strata == "merge":
         raise UsageError.of("small_strata", "studio.rehearsal-merges", rule="merge")
     return int(text), 2 if typed.get("mixers") == "2" else 1

@@ -136,7 +136,7 @@ _BOTH_SERVICES = (
     "holds only towards readers of the results"
 )
 _AS_THEY_ARE = (
-    "; cells are sealed as they are, and the shuffler and the collector each add noise to the counts"
+    "; cells are sealed as they are; the shuffler and the collector each add noise to the counts"
 )
 _NO_CROWD = "how many there are, and whether some of them work with the analyst, does not matter"
 _PERMANENT = (

@@ -1,0 +1,154 @@
+"""A survey to which services add the noise: designed, published and described in the studio."""
+
+import math
+import tomllib
+from unittest import mock
+
+import pytest
+
+from incrowd.errors import UsageError
+from incrowd.plans.slots import invented
+from incrowd.studio import rehearsal, rehearsing
+from incrowd.studio.certifying import promise
+from incrowd.studio.language import LANGUAGES
+from incrowd.studio.preparation import sheet_of
+from incrowd.studio.publication import (
+    Publication,
+    needed_people,
+    parsed,
+    problems_of,
+    terms_text,
+)
+from incrowd.studio.publishing import CHOICES, choices
+from tests.conftest import services_plan
+
+TEXT = """\
+name = "Bullying"
+crowd = 60  # the whole house
+
+[privacy]
+epsilon = 2.0
+delta = 1e-5
+
+[[question]]
+id = "bullied"
+type = "yesno"
+text = "Were you bullied?"
+"""
+TIMES = {"period": "May", "opens": "2027-05-01T00:00:00Z", "closes": "2027-05-09T00:00:00Z"}
+ADDRESSES = {"shuffler": "https://mix.example", "collector": "https://count.example"}
+PUBLICATION = parsed({"addresses": ADDRESSES, "invitations": 60, **TIMES})
+
+
+@pytest.fixture
+def project(studio):
+    return studio.projects.create("Bullying", TEXT)
+
+
+def chosen(browser, project, **values):
+    form = {"do": "survey", "seen": project.document().version, **values}
+    assert browser.post(f"/p/{project.name}/design", data=form).status_code == 303
+    return tomllib.loads(project.text())
+
+
+def test_the_form_writes_who_adds_the_noise_and_takes_it_back(browser, project):
+    values = {"noise": "services", "service_epsilon": "3", "least": "20", "census": "yes"}
+    raw = chosen(browser, project, **values)
+    assert raw["privacy"]["noise"] == "services" and raw["privacy"]["service_epsilon"] == 3.0
+    assert raw["least"] == 20 and raw["census"] is True
+    assert "# the whole house" in project.text()
+    page = browser.get(f"/p/{project.name}/design").text
+    assert '<option value="services" selected>' in page and 'value="20"' in page
+    emptied = chosen(browser, project, noise="devices", service_epsilon="", least="", census="")
+    assert "service_epsilon" not in emptied["privacy"]
+    assert "least" not in emptied and "census" not in emptied
+
+
+def test_defaults_are_not_written(browser, project):
+    values = {"noise": "devices", "service_epsilon": "", "least": "10", "census": ""}
+    chosen(browser, project, **values)
+    assert project.text() == TEXT
+
+
+def test_a_mistake_is_shown_where_it_was_made(browser, project):
+    chosen(browser, project, least="1")
+    page = browser.get(f"/p/{project.name}/design").text
+    assert "least" in page and 'class="warn fault"' in page
+
+
+def test_a_release_needs_the_least_and_no_reserve():
+    plan = services_plan()
+    survey = plan.survey
+    assert needed_people(survey) == needed_people(survey, plan) == 10
+    assert problems_of(PUBLICATION, survey, plan) == []
+    few = PUBLICATION.model_copy(update={"invitations": 9})
+    assert [each.code for each in problems_of(few, survey, plan)] == ["studio.few-invitations"]
+    assert needed_people(services_plan(joint=True).survey, services_plan(joint=True)) > 60
+
+
+def test_nobody_has_to_be_invited_for_privacy():
+    anybody = PUBLICATION.model_copy(update={"invitations": 0})
+    assert problems_of(anybody, services_plan().survey, services_plan()) == []
+
+
+@pytest.mark.parametrize("plan", [None, services_plan()])
+def test_two_mixers_are_refused_with_the_reason(plan):
+    two = PUBLICATION.model_copy(update={"mixers": 2})
+    codes = [each.code for each in problems_of(two, services_plan().survey, plan)]
+    assert "studio.mixers-add-nothing" in codes
+    with pytest.raises(UsageError, match=r"two mixers, services cannot add noise"):
+        terms_text(two, services_plan().survey, {})
+
+
+def test_each_choice_says_who_adds_what():
+    assert choices(False) == CHOICES
+    shuffler, mixers, both = (str(each.text) for each in choices(True))
+    assert "adds invented ones" in shuffler and "Not possible" in mixers
+    assert "read every answer" in both and "local guarantee" not in both
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("service", ["shuffler", "collector"])
+def test_the_sheet_tells_a_colleague_what_is_invented(language, service):
+    plan = services_plan()
+    assert invented(plan) == 360
+    publication = Publication.model_validate(PUBLICATION.model_dump())
+    sheet = sheet_of(publication, plan.survey, plan, service, language)
+    words = {
+        ("shuffler", "en"): "Your service also adds invented answers",
+        ("collector", "en"): "adds noise of its own to each count",
+        ("shuffler", "de"): "Ihr Dienst fügt außerdem erfundene Antworten hinzu",
+        ("collector", "de"): "Ihr Dienst fügt jeder Anzahl eigenes Rauschen hinzu",
+    }
+    assert words[service, language] in sheet
+    assert ("360" in sheet) is (service == "shuffler")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("plan", [None, services_plan(), services_plan(3.0)])
+def test_the_promise_names_both_services_and_no_factor_for_them(language, plan):
+    survey = (plan or services_plan()).survey
+    box = promise(survey, math.inf, language, plan)
+    said = " ".join((*box.respondents, box.shuffler_fails))
+    together = "work together" if language == "en" else "zusammenarbeiten"
+    assert box.services and box.local_epsilon == "" and together in box.shuffler_fails
+    assert "60" not in said and "inf" not in said.replace("information", "")
+    factors = {"7.39", "20.1"} if survey.privacy.service_epsilon else {"7.39"}
+    for factor in factors:
+        assert factor.replace(".", "," if language == "de" else ".") in said
+
+
+def test_a_rehearsal_takes_few_people_and_one_shuffler():
+    survey = services_plan().survey
+    assert rehearsing.chosen({"people": "10"}, survey) == (10, 1)
+    with pytest.raises(UsageError, match="9"):
+        rehearsing.chosen({"people": "9"}, survey)
+    with pytest.raises(UsageError, match="services cannot add noise"):
+        rehearsing.chosen({"people": "60", "mixers": "2"}, survey)
+
+
+def test_a_rehearsal_uses_the_plan_for_any_number_of_people(project):
+    plan = services_plan()
+    current = mock.Mock(plan=plan, state="current")
+    with mock.patch.object(rehearsal, "plan_file", return_value=current):
+        assert rehearsal._plan(project, plan.survey, 25) == (plan, True)
