@@ -1,6 +1,7 @@
 """A survey to which services add the noise: designed, published and described in the studio."""
 
 import math
+import re
 import tomllib
 from unittest import mock
 
@@ -10,7 +11,8 @@ from incrowd.errors import UsageError
 from incrowd.plans.slots import invented
 from incrowd.studio import rehearsal, rehearsing
 from incrowd.studio.certifying import promise
-from incrowd.studio.language import LANGUAGES
+from incrowd.studio.language import LANGUAGES, in_language
+from incrowd.studio.noise_kinds import noise_kinds, shown
 from incrowd.studio.preparation import sheet_of
 from incrowd.studio.publication import (
     Publication,
@@ -20,6 +22,7 @@ from incrowd.studio.publication import (
     terms_text,
 )
 from incrowd.studio.publishing import CHOICES, choices
+from incrowd.survey import Survey
 from tests.conftest import services_plan
 
 TEXT = """\
@@ -136,6 +139,35 @@ def test_the_promise_names_both_services_and_no_factor_for_them(language, plan):
     factors = {"7.39", "20.1"} if survey.privacy.service_epsilon else {"7.39"}
     for factor in factors:
         assert factor.replace(".", "," if language == "de" else ".") in said
+
+
+def test_both_kinds_of_noise_are_compared_by_their_plans():
+    """In a lone question, services are more precise; a limited local epsilon rules them out."""
+    survey = Survey.of(tomllib.loads(TEXT))
+    devices, services = noise_kinds(lambda _: None, survey)
+    assert (devices.kind, services.kind) == ("devices", "services")
+    assert 0 < services.error < devices.error and services.effective > devices.effective
+    limited = survey.model_copy(
+        update={"privacy": survey.privacy.model_copy(update={"local_epsilon": 4.0})}
+    )
+    devices, services = noise_kinds(lambda _: None, limited)
+    assert devices.error > 0 and services.problems[0].path == ("privacy", "local_epsilon")
+    german = [in_language(each.trusted, "de") for each in shown((devices, services), "de")]
+    assert "Sonst bleibt nichts" in german[1] and shown((services,), "en")[0].margin == ""
+
+
+def test_the_page_of_precision_shows_both_kinds(browser, studio, project):
+    page = f"/p/{project.name}/precision"
+    form = {"seen": project.document().version}
+    certified = browser.post(f"{page}/certify", data=form)
+    assert certified.status_code == 200
+    studio.jobs.get((project.path, "certify")).ended.wait(60)
+    asked = browser.post(f"{page}/noise", data=form, headers={"HX-Request": "true"}).text
+    (of,) = set(re.findall(r"noise\?of=(\w+)", asked))
+    studio.jobs.get((project.path, "noise")).ended.wait(60)
+    both = browser.get(f"{page}/noise?of={of}").text
+    assert both.count("<tr>") == 3 and "two services" in both and "chosen" in both
+    assert browser.get(f"{page}/noise?of=other").text.count("<tr>") == 0
 
 
 def test_a_rehearsal_takes_few_people_and_one_shuffler():

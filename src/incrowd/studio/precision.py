@@ -64,6 +64,8 @@ def routes(studio: Studio) -> list[BaseRoute]:
         route(studio, f"{PATH}/stop", stop, methods=("POST",)),
         route(studio, f"{PATH}/people", people, methods=("POST",)),
         route(studio, f"{PATH}/people", poll_people, methods=("GET",)),
+        route(studio, f"{PATH}/noise", compare_noise, methods=("POST",)),
+        route(studio, f"{PATH}/noise", poll_noise, methods=("GET",)),
         route(studio, f"{PATH}/what-if", compare, methods=("POST",)),
         route(studio, f"{PATH}/apply", apply, methods=("POST",)),
     ]
@@ -389,6 +391,47 @@ def _certified_people(job: Job, text: str) -> NeededCrowd | None:
     if job.state == "failed":
         return NeededCrowd(text, 0, certified=False, error=job.error)
     return None
+
+
+async def compare_noise(studio: Studio, request: Request) -> Response:
+    """Start certifying the typed values with both kinds of noise."""
+    from incrowd.studio.noise_kinds import noise_kinds
+
+    screened = screen(studio.project(request), await form_of(request))
+    survey = await asyncio.to_thread(screened.survey)
+    key = (screened.project.path, "noise")
+    job = studio.jobs.get(key)
+    if job is None or job.arguments != (survey,) or job.state not in ("running", "done"):
+        job = await asyncio.to_thread(studio.jobs.start, key, noise_kinds, survey)
+    return _noise(studio, request, screened.project, job)
+
+
+async def poll_noise(studio: Studio, request: Request) -> Response:
+    """Return both kinds of noise, or that there is no comparison; 204 while the job is running."""
+    from incrowd.studio.certifying import digest
+
+    project = studio.project(request)
+    job = studio.jobs.get((project.path, "noise"))
+    if job is not None and digest(job.arguments[0]) != request.query_params.get("of"):
+        job = None
+    return Response(status_code=204) if is_running(job) else _noise(studio, request, project, job)
+
+
+def _noise(studio: Studio, request: Request, project: Project, job: Job | None) -> Response:
+    """Return the fragment with both kinds of noise."""
+    from incrowd.studio.certifying import certified, digest
+    from incrowd.studio.noise_kinds import shown
+
+    parts: PageParts = {"project": project, "kinds": (), "failed": not is_running(job)}
+    parts |= {"polling": is_running(job), "chosen": "", "digest": ""}
+    if job is not None:
+        survey = job.arguments[0]
+        plan = certified(studio, project, survey)
+        chosen = "services" if plan and plan.by_services else "devices"
+        parts |= {"digest": digest(survey), "chosen": chosen if plan else ""}
+        if job.state == "done":
+            parts["kinds"] = shown(job.result, language_of(request))
+    return render(request, "precision_noise.html", **parts)
 
 
 class ProposedChange(NamedTuple):
