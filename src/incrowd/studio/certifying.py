@@ -158,4 +158,4 @@ def _fails(cells: bool, services: bool) -> str:
 
 def one_in(delta: float) -> Phrase:
     """Return a small chance in words, rounded up."""
-    return phrase("1 in {number}", number=int(1 / delta))
+    return phrase("1 in {number}", number=int(1 / Decimal(repr(delta))))

@@ -89,8 +89,10 @@ class Person:
 
 
 def usual_people(survey: Survey) -> int:
-    """Return how many people a rehearsal has unless another number is chosen."""
-    return min(MOST_PEOPLE, USUAL * max(1, len(strata(survey))))
+    """Return how many people a rehearsal has unless another number is chosen: if services add all
+    noise, as many as are expected."""
+    each = survey.crowd if needs_no_crowd(survey) else USUAL
+    return min(MOST_PEOPLE, each * max(1, len(strata(survey))))
 
 
 def run(
