@@ -371,10 +371,13 @@ def survey_parts(survey: Survey) -> dict[str, Any]:
     """Return the questions of a survey, its crowd, and the guarantee and tables it requests."""
     privacy = survey.privacy
     delta = f", delta {privacy.delta:g}" if privacy.delta else ""
+    noise = "" if privacy.noise == "devices" else f", noise {privacy.noise}"
     wanted = list(map(str, survey.regressions))
     facts = {
         "Crowd": [_size(survey)],
-        "Wanted guarantee": [f"epsilon {privacy.epsilon:g}{delta}, analysis {privacy.analysis}"],
+        "Wanted guarantee": [
+            f"epsilon {privacy.epsilon:g}{delta}, analysis {privacy.analysis}{noise}"
+        ],
         "Questions": [_question(survey, question) for question in survey.questions],
         "Wanted tables": [" × ".join(ids) for ids in survey.wanted],
         **({"Wanted regressions": wanted} if wanted else {}),

@@ -27,6 +27,7 @@ from incrowd.errors import ProtocolError
 from incrowd.estimation.estimate import count, estimate
 from incrowd.estimation.receipts import cheating_sentence
 from incrowd.plans.digests import read_json
+from incrowd.plans.plan import written_epsilon
 from incrowd.plans.strata import releases
 from incrowd.presentation.guarantee_text import (
     guarantee_heading,
@@ -248,7 +249,7 @@ class CollectorProgress:
                 "heading": guarantee_heading(guarantee),
                 "sentence": guarantee_sentence(guarantee),
                 "symbols": guarantee_symbols(guarantee),
-                "epsilon": guarantee.epsilon,
+                "epsilon": written_epsilon(guarantee.epsilon),
                 "delta": guarantee.delta,
                 "reduced_by": list(guarantee.reduced_by),
             }
