@@ -43,13 +43,13 @@ const hybrids = {
     }),
 }
 
-/** Leaves out the methods of `hpke` that only a recipient needs: this client seals, and opens nothing. */
+/** Leaves out the parts of `hpke` for recipients and for KDFs of one stage: this client seals, with HKDF, and opens nothing. */
 const recipients = {
   name: "recipients",
   setup: ({ onLoad }) =>
     onLoad({ filter: /node_modules.hpke.index\.js$/ }, ({ path }) => {
-      const methods = /^    (DeriveKeyPair: \w+,\n|async (Decap|Open|(Des|S)erializePrivateKey)\(.*?\n    \},\n)/gms
-      return { contents: readFileSync(path, "utf8").replace(methods, "") }
+      const parts = /^    (DeriveKeyPair: \w+,\n|pkcs8: Uint8Array\.of\([^)]*\), *\n|async (Decap|Open|(Des|S)erializePrivateKey)\(.*?\n    \},\n)/gms
+      return { contents: readFileSync(path, "utf8").replace(parts, "").replace(/\w+\(\w+\.kdf\) === 1 \? \w+_OneStage : /, "") }
     }),
 }
 

@@ -11,7 +11,7 @@ from incrowd.collection.protocol.mixing import Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.signed import Signed
 from incrowd.plans.digests import canonical
 from tests.messages.wire import HEADER, vectors
-from tests.oracles import mixers
+from tests.oracles import mixers, services
 from tests.oracles.make_vectors import INVITED
 from tests.oracles.mixers_vectors import merged
 
@@ -63,6 +63,7 @@ def merged_strata(_):
 
 CASES = {
     "bundle: merged strata": merged_strata,
+    "bundle: noise of services": lambda _: mixers.bundle(services.plan()),
     "bundle: disposed of too early": changed("less than a day to deliver"),
     "bundle: keys for messages": changed("no token keys of messages"),
     "bundle: one key for two tokens": changed("one token key for two purposes"),

@@ -5,6 +5,7 @@ from contextlib import closing
 from pathlib import Path
 from unittest import mock
 
+from sqlalchemy import update
 from sqlalchemy.exc import OperationalError
 
 from incrowd.collection.folders import check_exists
@@ -12,7 +13,8 @@ from incrowd.collection.invitations import new_invitations
 from incrowd.collection.inviter.store import InviterStore
 from incrowd.collection.mixer import setup
 from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
-from incrowd.collection.mixer.keeper import Keeper
+from incrowd.collection.mixer.keeper import Keeper, make_release
+from incrowd.collection.mixer.store import tables
 from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.mixer.store.keys import Secrets, database_errors, load_secret
 from incrowd.collection.mixer.store.store import Store
@@ -24,8 +26,9 @@ from incrowd.collection.settings import (
     load_settings,
 )
 from incrowd.collection.steady import CertainClock
+from incrowd.sampling.keystream import Keystream
 from tests.messages.shared import command, file, with_variable
-from tests.oracles import mixers
+from tests.oracles import mixers, services
 from tests.oracles.make_vectors import CONFIGURATION, INVITED, OPEN, PLAN, SHUFFLER
 from tests.oracles.make_vectors import bundle as made_bundle
 
@@ -172,6 +175,13 @@ def confirmed(time):
     return call
 
 
+def row_missing(folder):
+    store = setup.open_store(installed(folder))
+    with store.engine.begin() as connection:
+        connection.execute(update(tables.counts).values(people=1))
+    make_release(store, (0,), folder, Keystream.from_system(), SHUFFLER)
+
+
 CASES = {
     "confirm-clock: no time": confirmed("tomorrow"),
     "confirm-clock: another time": confirmed("2020-01-01T00:00:00Z"),
@@ -226,6 +236,8 @@ CASES = {
     "store: no secret": lambda folder: load_secret(folder / "store.key"),
     "store: a changed row": lambda _: SECRETS.unbox(bytes(60), bytes(32)),
     "store: full": full,
+    "store: a row is missing": row_missing,
+    "bundle: merged strata with noise of services": lambda _: services.bundle(small_strata="merge"),
     "release: changed": changed_release,
     "invitations: open survey": lambda folder: new_invitations(
         setup.open_store(installed(folder, OPEN)), 1

@@ -191,7 +191,9 @@ SURVEY = (
     "colluding copies crowd message name objective privacy question reports_per_person "
     "rows_per_person table"
 )
-SOMETIMES = "codes explore language regression rounds small_strata tables upload_bytes weights"
+SOMETIMES = (
+    "census least codes explore language regression rounds small_strata tables upload_bytes weights"
+)
 OF_TYPE = {
     "yesno": "", "choice": "options", "multi": "options at_most", "number": "edges",
     "amount": "edges", "text": "block hashes cohorts",
@@ -215,13 +217,29 @@ def plan(value):
     assert value["guarantee"]["analysis"] != "outlier"
     whole(survey["crowd"], 2, 10**13)
     whole(survey["colluding"], 0)
+    whole(survey.get("least", 10), 2)
     questions = {each["id"]: each for each in survey["question"]}
     assert len(questions) == len(survey["question"])
     for each in survey["question"]:
         question(each)
     for each in value["messages"]:
         message(each, questions)
+    rounds = [value, *value["earlier"]]
+    alone = all("added" in each for one in rounds for each in one["messages"])
+    crowd = value["guarantee"]["crowd"]
+    assert crowd is None if alone else whole(crowd, 1)
     return value
+
+
+def by_services(value):
+    """Whether services add noise to the cells of some message of a plan."""
+    return any("added" in each for each in value["messages"])
+
+
+def least_people(content):
+    """The number of uploads that a release of a bundle needs."""
+    survey, crowd = content["plan"]["survey"], content["plan"]["guarantee"]["crowd"]
+    return (survey.get("least", 10) if crowd is None else survey["crowd"]) + content["reserve"]
 
 
 def is_memoized(given):
@@ -310,7 +328,7 @@ def cohort_bits(given):
 
 
 def message(given, known):
-    has_keys(given, "cells copies noise_numerator questions", "parities")
+    has_keys(given, "cells copies noise_numerator questions", "added parities")
     asked = [known[id] for id in given["questions"]]
     assert asked and len(set(given["questions"])) == len(asked)
     noise, copies = given["noise_numerator"], whole(given["copies"], 1)
@@ -320,16 +338,27 @@ def message(given, known):
     assert len({is_memoized(each) for each in asked}) == 1
     assert copies == 1 or not any(each.get("memoized") for each in asked)
     if not given["cells"]:
-        assert not given.get("parities")
+        assert not given.get("parities") and "added" not in given
         assert (noise is None) == all(each["randomizer"] for each in asked)
         return
-    assert noise is not None and copies == 1
+    assert copies == 1 and (noise is None) == ("added" in given)
+    if "added" in given:
+        assert not given.get("parities") and not is_memoized(asked[0])
+        added_law(given["added"])
     assert not any(each["type"] == "text" or each["randomizer"] for each in asked)
     if given.get("parities"):
         assert len(asked) > 1 and all(wire.is_bit([each]) for each in asked)
         return
     assert sum(each["type"] == "multi" and each["at_most"] > 1 for each in asked) < 2
     assert math.prod(len(wire.axis(each)) for each in asked) <= WHOLE
+
+
+def added_law(written):
+    """Check the numerators of a symmetric law over 2^64."""
+    assert isinstance(written, list) and 0 < len(written) <= 65536
+    assert all(re.fullmatch("[1-9][0-9]{0,19}", each) for each in written)
+    numerators = [int(each) for each in written]
+    assert sum(numerators) + sum(numerators[1:]) == 2**64
 
 
 # --- randomizers ---------------------------------------------------------------------------------
@@ -628,7 +657,11 @@ def pools(given, mixers):
 
     def alone(n):
         of = given["messages"][n]
-        return mixers == 2 or (of["cells"] and is_memoized(known[of["questions"][0]]))
+        return (
+            mixers == 2
+            or by_services(given)
+            or (of["cells"] and is_memoized(known[of["questions"][0]]))
+        )
 
     together = [n for n in every if not alone(n)]
     return [each for each in [together] if each] + [[n] for n in every if alone(n)]
@@ -639,22 +672,32 @@ def needs_slots(given, mixers, slots):
     or less."""
     known = {each["id"]: each for each in given["survey"]["question"]}
     shared = pools(given, mixers)
-    random = [any(given["messages"][n]["cells"] for n in pool) for pool in shared]
+    random = [any(is_random(given["messages"][n]) for n in pool) for pool in shared]
     bound = 1e-9 / (given["survey"]["crowd"] * max(1, sum(random)))
     assert len(slots) == len(shared)
     for pool, count, varies in zip(shared, slots, random, strict=True):
         whole(count, 1, 65536)
         of_pool = [given["messages"][n] for n in pool]
-        count -= sum(of["copies"] for of in of_pool if not of["cells"])
+        count -= sum(fixed_slots(of, known) for of in of_pool if not is_random(of))
         if not varies:
             assert count == 0
             continue
         chances = [Fraction(1)]
         for of in of_pool:
-            if of["cells"]:
+            if is_random(of):
                 chances = convolved(chances, of, known)
         assert sum(chances[count + 1 :]) <= bound * (1 + 1e-6)
         assert count == 0 or sum(chances[count:]) > bound * (1 - 1e-6)
+
+
+def is_random(of):
+    return of["cells"] and "added" not in of
+
+
+def fixed_slots(of, known):
+    if not of["cells"]:
+        return of["copies"]
+    return len(wire.lanes([known[id] for id in of["questions"]]))
 
 
 def convolved(chances, of, known):
@@ -713,7 +756,7 @@ def bundle(data):
     text(content["period"], 200)
     opens, closes, disposes = (time(content[key]) for key in ("opens", "closes", "disposes"))
     assert opens < closes <= disposes
-    least = max(20, -(-survey["crowd"] // 100))
+    least = max(20, -(-survey["crowd"] // 100)) if of["guarantee"]["crowd"] is not None else 0
     whole(content["reserve"], least)
     strata = content["strata"]
     assert 1 <= len(strata) <= 65536 and len(set(strata)) == len(strata)
@@ -738,7 +781,8 @@ def time(value):
 
 def one_shuffler(content, *_):
     wanted = content["wanted"]
-    assert wanted is None or whole(wanted, content["plan"]["survey"]["crowd"] + content["reserve"])
+    assert wanted is None or whole(wanted, least_people(content))
+    assert not by_services(content["plan"]) or content["small_strata"] == "delete"
     addresses = has_keys(content["addresses"], "collector shuffler").values()
     (one, _), (other, _) = map(address, addresses)
     assert isinstance(content["local_only"], bool) and (content["local_only"] or one != other)
@@ -769,6 +813,7 @@ def key(configuration):
 def two_mixers(content, closes, disposes):
     roles = ("inviter", "first", "second", "collector")
     assert content["codes"] is True and content["small_strata"] == "delete"
+    assert not by_services(content["plan"])
     assert content["plan"]["survey"].get("small_strata", "delete") == "delete"
     assert (disposes - closes).total_seconds() >= 24 * 60 * 60
     runs = has_keys(content["runs"], "collector first inviter second")

@@ -456,8 +456,15 @@ def plans():
         {"plan": name, "mixers": mixers, "slots": list(made(Plan.load(VECTORS / f"{name}.json")))}
         for name in plan_vectors.FILES
         for mixers, made in ((1, slots), (2, slots_of_messages))
+        if mixers == 1 or name != "services-plan"  # two mixers add no noise
     ]
     return plan_vectors.plans() | {"slots": slots_of}
+
+
+def of_services():
+    from tests.oracles import services_vectors  # it needs the bundle of this module
+
+    return services_vectors.cases()
 
 
 def of_mixers():
@@ -485,6 +492,7 @@ MADE = {
     "problems": problems,
     "mixers": of_mixers,
     "mixers-cells": of_mixers_and_cells,
+    "services": of_services,
     "links": links,
     "plans": plans,
     "digests": digests,

@@ -7,7 +7,7 @@ import json
 
 from tests.oracles.recorded import VECTORS
 
-FILES = ("plan", "devices-plan", "cells-plan", "permanent-plan")
+FILES = ("plan", "devices-plan", "cells-plan", "permanent-plan", "services-plan")
 # The messages of a survey are left to the planner here, so that only the change is at fault.
 PLANS = {
     name: json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))["plan"]
@@ -126,6 +126,14 @@ WRONG = [
     ("memoized, with others", "permanent-plan", "/messages/1/questions", ["crashed", "old"]),
     ("memoized, with others in cells", "permanent-plan", "/messages/4/questions", ["old", "site"]),
     ("memoized questions in copies", "permanent-plan", "/messages/1/copies", 2),
+    # noise of services
+    ("noise of both kinds", "services-plan", "/messages/0/noise_numerator", 5),
+    ("noise of no kind", "services-plan", "/messages/0/added", REMOVED),
+    ("no noise, not even null", "services-plan", "/messages/0/noise_numerator", REMOVED),
+    ("a joint report with noise of services", "services-plan", "/messages/0/cells", False),
+    ("memoized, with noise of services", "services-plan", "/survey/question/0/memoized", True),
+    ("no crowd where devices add noise", "plan", "/guarantee/crowd", None),
+    ("a release of one person", "services-plan", "/survey/least", 1),
 ]  # fmt: skip
 
 

@@ -20,7 +20,7 @@ PEOPLE = 12
 LAW = AdditiveNoise.laplace(1.0, most=8)
 QUESTIONS = [
     {"id": "smokes", "type": "yesno"},
-    {"id": "region", "type": "choice", "options": ["north", "south", "east"]},
+    {"id": "region", "type": "choice", "options": ["north", "south", "east"], "optional": True},
     {"id": "drinks", "type": "multi", "options": ["beer", "wine", "rum"], "at_most": 2},
 ]
 SENT = [("smokes",), ("smokes", "region"), ("drinks",), ("smokes", "drinks")]

@@ -203,8 +203,34 @@ def read_bundle(data):
         "places": places,
         "sealed": sealed,
         "upload": 50 + places * sealed,
-        "least": content["plan"]["survey"]["crowd"] + content["reserve"],
+        "lanes": [(lane["slots"], lane["invented"]) for lane in lanes_of(content)],
+        "least": least(content["plan"]) + content["reserve"],
     }
+
+
+def least(plan):
+    """The number of people that a release needs, without the reserve."""
+    if plan["guarantee"]["crowd"] is None:
+        return plan["survey"].get("least", 10)
+    return plan["survey"]["crowd"]
+
+
+def lanes_of(content):
+    """What has a random order of its own in a release: a single one unless services add noise."""
+    messages = content["plan"]["messages"]
+    known = {each["id"]: each for each in content["plan"]["survey"]["question"]}
+    if not any("added" in each for each in messages):
+        return [{"message": None, "cells": [], "slots": sum(content["slots"]), "invented": 0}]
+    found = []
+    for number, (message, slots) in enumerate(zip(messages, content["slots"], strict=True)):
+        if "added" not in message:
+            found.append({"message": number, "cells": [], "slots": slots, "invented": 0})
+            continue
+        most = 2 * (len(message["added"]) - 1)
+        for inside in lanes([known[id] for id in message["questions"]]):
+            lane = {"message": number, "cells": inside, "slots": 1}
+            found.append(lane | {"invented": most * len(inside)})
+    return found
 
 
 def sent_bits(content, message):
@@ -234,7 +260,8 @@ def read_release(data, bundle):
     key = Ed25519PublicKey.from_public_bytes(bundle["shuffler_key"])
     key.verify(signature, b"incrowd release 1\0" + rest[:end])
     body = rest[end:]
-    assert digest == bundle["digest"] and reports == people * bundle["places"]
+    every = sum(people * slots + invented for slots, invented in bundle["lanes"])
+    assert digest == bundle["digest"] and reports == every
     assert people >= bundle["least"] and used <= issued
     assert len(body) == reports * bundle["sealed"]
     assert hashlib.sha256(body).digest() == body_hash
@@ -443,6 +470,22 @@ def cell_count(questions, parities=False):
     if is_bit(questions):
         return 1
     return sum(math.prod(len(axis(q)) for q in table) for table in crossed(questions))
+
+
+def lanes(questions):
+    """The cells of each lane of a message: each person is in one of them at most."""
+    if is_bit(questions):
+        return [[0]]
+    found, before = [], 0
+    for table in crossed(questions):
+        several = [i for i, q in enumerate(table) if q["type"] == "multi" and q["at_most"] > 1]
+        said = list(itertools.product(*map(axis, table)))
+        names = axis(table[several[0]]) if several else [None]
+        for name in names:
+            inside = [i for i, each in enumerate(said) if not several or each[several[0]] == name]
+            found.append([before + i for i in inside])
+        before += len(said)
+    return found
 
 
 def cells(questions, answers, parities=False):

@@ -1,10 +1,10 @@
 import { sha256, toHex, utf8, type Bytes } from "./bytes.js"
 import { canonical, type Json } from "./canonical.js"
-import { cellCount, mostCells } from "./cells.js"
+import { cellCount, laneOf, mostCells } from "./cells.js"
 import { hiddenIn } from "./characters.js"
 import { IncrowdError, refuse } from "./errors.js"
 import { checksOfMixers, checksOfShuffler, type Bundle, type Checks, type MixersBundle, type Wording } from "./parties.js"
-import { checkPlan, plaintextBytes, questionsOf, type Plan } from "./plan.js"
+import { byServices, checkPlan, plaintextBytes, questionsOf, type Plan } from "./plan.js"
 import { overhead } from "./seal.js"
 import { areDifferent, hasKeys, isCount, isName } from "./shapes.js"
 import { fewestSlots, separatePools, sharedPools, type Pools } from "./slots.js"
@@ -74,7 +74,7 @@ async function firstWrong(bundle: Bundle): Promise<string | undefined> {
     strata: Array.isArray(strata) && strata.length <= MOST && strata.length > 0 && strata.every(isName),
     "the names of strata": areDifferent(strata),
     colluding: bundle.colluding === survey.colluding,
-    reserve: isCount(reserve, Math.max(20, Math.ceil(survey.crowd / 100))),
+    reserve: isCount(reserve, plan.guarantee.crowd ? Math.max(20, Math.ceil(survey.crowd / 100)) : 0),
     slots: Array.isArray(slots) && areSlots(plan, slots, poolsOf(bundle)),
     ...(await (hasMixers(bundle) ? checksOfMixers(bundle) : checksOfShuffler(bundle))),
   }
@@ -97,8 +97,10 @@ const timeOf = (text: string): number => {
 
 function areSlots(plan: Plan, slots: readonly number[], pools: Pools): boolean {
   const together = pools.map((pool) => pool.map((message) => plan.messages[message]))
-  const chance = 1e-9 / (plan.survey.crowd * together.filter((pool) => pool.some(({ cells }) => cells)).length)
+  const chance = 1e-9 / (plan.survey.crowd * together.filter((pool) => pool.some(({ cells, added }) => cells && !added)).length)
   const right = together.every((pool, i) => {
+    const first = questionsOf(plan, pool[0])
+    if (pool[0].added) return slots[i] === laneOf(first, cellCount(first) - 1) + 1
     const fixed = total(pool.filter(({ cells }) => !cells).map(({ copies }) => copies))
     const sets = pool.filter(({ cells }) => cells).map((message) => {
       const [questions, parities] = [questionsOf(plan, message), message.parities]
@@ -115,7 +117,8 @@ const total = (slots: readonly number[]): number => slots.reduce((sum, count) =>
 export const hasMixers = (bundle: Bundle): bundle is MixersBundle => bundle.format === "incrowd bundle 2"
 
 /** The messages that share slots, for each number of slots. */
-export const poolsOf = (bundle: Bundle): Pools => (hasMixers(bundle) ? separatePools : sharedPools)(bundle.plan)
+export const poolsOf = (bundle: Bundle): Pools =>
+  (hasMixers(bundle) || byServices(bundle.plan) ? separatePools : sharedPools)(bundle.plan)
 
 /** The number of sealed reports in every upload of a survey. */
 export const places = (bundle: Bundle): number => total(bundle.slots)

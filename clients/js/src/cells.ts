@@ -53,6 +53,17 @@ export const mostCells = (questions: Question[], parities = false): number =>
     ? questions.length ** 2 >> 2
     : Math.max(...questions.map(mostAnswers)) + Number(hasAny(questions))
 
+/**
+ * The lane of a cell: those of a lane are cells of which a person is in one at most. With several answers, each answer has a
+ * lane, and the cells "any" have the last one.
+ */
+export function laneOf(questions: Question[], cell: number): number {
+  const place = questions.findIndex(allowsSeveral)
+  if (place < 0) return 0
+  const answers = cellAnswers(questions[place]).length
+  return cell < combinations(questions) ? Math.floor(cell / combinations(questions.slice(place + 1))) % answers : answers
+}
+
 /** The numbers of the cells that a person is in; the answers to the last question change fastest. */
 export function cellsOf(questions: Question[], encoded: ReadonlyMap<string, Encoded>, parities = false): number[] {
   const places = (question: Question): number[] => {

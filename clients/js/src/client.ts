@@ -5,6 +5,7 @@ import type { Answers } from "./encode.js"
 import { IncrowdError } from "./errors.js"
 import { parseCode, parseLink, type Link } from "./link.js"
 import { browserStore, storedKey, type KeyStore } from "./permanent.js"
+import { byServices } from "./plan.js"
 import { isMemoized } from "./questions.js"
 import { randomOrder, systemWords } from "./random.js"
 import { plaintexts } from "./reports.js"
@@ -46,12 +47,21 @@ export async function fetchSurvey(link: string | Unpinned, patience: Patience = 
 export async function sealAnswers(survey: Survey, answers: Answers, options: SealOptions = {}): Promise<Bytes> {
   const { bundle, digest } = survey
   const [code, stratum] = [codeField(survey, options.code), stratumField(survey, answers, options.stratum)]
-  const memoized = bundle.plan.survey.question.some(isMemoized)
+  const { plan, slots } = bundle
+  const added = byServices(plan)
+  const memoized = plan.survey.question.some(isMemoized)
   const key = memoized ? await storedKey(storeOf(options)) : null
-  const reports = await plaintexts(bundle.plan, poolsOf(bundle), bundle.slots, answers, systemWords, key)
+  const reports = await plaintexts(plan, poolsOf(bundle), slots, answers, systemWords, key)
   if (hasMixers(bundle)) return blindSlots({ ...survey, bundle }, code, stratum, reports)
-  const order = randomOrder(reports.length, systemWords)
-  const sealed = await seal(bundle.key_configuration, REPORT, digest, order.map((at) => reports[at]))
+  const sealed: Bytes[] = []
+  // The slots of each lane: reports are in random order within it, and open in no other one.
+  const lanes = added ? plan.messages.flatMap(({ added }, i) => (added ? Array<number>(slots[i]).fill(1) : slots[i])) : [reports.length]
+  for (const [lane, size] of lanes.entries()) {
+    const start = sealed.length
+    const order = randomOrder(size, systemWords).map((at) => reports[start + at])
+    const binding = added ? concat(digest, stratum, twoBytes(lane)) : digest
+    sealed.push(...(await seal(bundle.key_configuration, REPORT, binding, order)))
+  }
   return concat(digest, code, stratum, ...sealed)
 }
 

@@ -1,11 +1,12 @@
 import type { Survey } from "./bundle.js"
+import type { Bytes } from "./bytes.js"
 import { answersOfCell, cellsOf } from "./cells.js"
 import { encodeAll, type Answers } from "./encode.js"
 import { storedKey } from "./permanent.js"
 import { questionsOf, type Message } from "./plan.js"
 import { answersOf, bitsOf, cohortBits, isHashed, type Question } from "./questions.js"
 import { systemWords } from "./random.js"
-import { reportsOf } from "./reports.js"
+import { cellOf, reportsOf } from "./reports.js"
 
 /** What a report states about a question: the answers whose bits are set; for text, the cohort and the bits. */
 export interface Statement {
@@ -35,8 +36,8 @@ export async function drawExample({ bundle: { plan } }: Survey, answers: Answers
   return example
 }
 
-function ofPiece({ parities }: Message, questions: Question[], chosen: number[], report: Uint8Array): Statement[] {
-  const cell = report.reduceRight((number, byte) => number * 256 + byte, 0)
+function ofPiece({ parities }: Message, questions: Question[], chosen: number[], report: Bytes): Statement[] {
+  const cell = cellOf(report)
   const piece = { invented: !chosen.includes(cell), either: !!parities }
   return answersOfCell(questions, cell, parities).map((statement) => ({ ...statement, ...piece }))
 }

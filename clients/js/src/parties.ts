@@ -2,7 +2,7 @@ import { fromHex, isHex } from "./bytes.js"
 import { refuse } from "./errors.js"
 import { hostOf, isAddress, locationOf } from "./link.js"
 import { loaded } from "./loading.js"
-import type { Plan } from "./plan.js"
+import { byServices, leastPeople, type Plan } from "./plan.js"
 import { isUsable } from "./seal.js"
 import { areDifferent, hasKeys, isCount, isName } from "./shapes.js"
 
@@ -77,9 +77,9 @@ export async function checksOfShuffler(bundle: ShufflerBundle): Promise<Checks> 
   const { local_only: alone } = bundle
   const areAddresses = hasKeys(addresses, "collector shuffler") && Object.values(addresses).every(isAddress)
   return {
-    small_strata: ["delete", "merge"].includes(bundle.small_strata),
+    small_strata: ["delete", byServices(plan) ? "delete" : "merge"].includes(bundle.small_strata),
     codes: typeof bundle.codes === "boolean",
-    wanted: wanted === null || isCount(wanted, plan.survey.crowd + reserve),
+    wanted: wanted === null || isCount(wanted, leastPeople(plan) + reserve),
     shuffler_key: isHex(bundle.shuffler_key, 32),
     addresses: areAddresses,
     local_only: alone === true || (alone === false && areAddresses && hostOf(addresses.shuffler) !== hostOf(addresses.collector)),
@@ -101,6 +101,7 @@ export async function checksOfMixers(bundle: MixersBundle): Promise<Checks> {
   const tokenKeys = [inviter.entry, ...(Array.isArray(inviter.messages) ? inviter.messages : [])]
   const checks: Checks = {
     disposes: Date.parse(bundle.disposes) - Date.parse(bundle.closes) >= TO_DELIVER,
+    noise: !byServices(plan),
     small_strata: bundle.small_strata === "delete",
     codes: bundle.codes === true,
     runs: hasKeys(runs, [...ROLES].sort().join(" ")) && Object.values(runs).every(isName) && !isSame(runs.inviter, runs.collector),

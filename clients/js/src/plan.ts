@@ -5,7 +5,8 @@ import { isCount } from "./shapes.js"
 
 /**
  * Questions that travel together: in one joint report, as the cells of their table, or as the parities of all pairs.
- * `noise_numerator` is over 2^32.
+ * `noise_numerator` is over 2^32. If there is `added`, two services add the noise to the cells: it has the numerators over
+ * 2^64 of the law of one service, in decimal digits.
  */
 export interface Message {
   readonly questions: readonly string[]
@@ -13,6 +14,7 @@ export interface Message {
   readonly copies: number
   readonly cells: boolean
   readonly parities?: boolean
+  readonly added?: readonly string[]
 }
 
 /** The plan of a survey, as in a plan file. */
@@ -22,12 +24,28 @@ export interface Plan {
     readonly name: string
     readonly crowd: number
     readonly colluding: number
+    readonly least?: number
     readonly rows_per_person: number
     readonly question: readonly Question[]
   }
   readonly messages: readonly Message[]
-  readonly guarantee: { readonly epsilon: number; readonly delta: number; readonly analysis: string }
+  readonly guarantee: {
+    readonly epsilon: number
+    readonly delta: number
+    readonly analysis: string
+    /** null if the guarantee counts on no crowd. */
+    readonly crowd: number | null
+  }
 }
+
+const LEAST = 10 // people of a release, if the guarantee counts on no crowd and the survey does not say otherwise
+
+/** Whether services add noise to the cells of some message. */
+export const byServices = ({ messages }: Plan): boolean => messages.some(({ added }) => added)
+
+/** The number of people that a release needs, without the reserve. */
+export const leastPeople = ({ survey, guarantee }: Plan): number =>
+  guarantee.crowd ? survey.crowd : (survey.least ?? LEAST)
 
 export const questionsOf = (plan: Plan, message: Message): Question[] =>
   message.questions.map((id) => plan.survey.question.find((question) => question.id === id)!)
@@ -49,8 +67,9 @@ export function checkPlan(plan: Plan): void {
   const { name, crowd, colluding, question } = survey
   const ids = new Set(question.map(({ id }) => id))
   const named = typeof name === "string" && name !== "" && ids.size === question.length && messages.length
-  const people = isCount(crowd, 2, 1e13) && isCount(colluding, 0)
-  if (format !== "incrowd plan 1" || !named || !people) refuse("the plan does not follow the protocol")
+  const people = isCount(crowd, 2, 1e13) && isCount(colluding, 0) && isCount(leastPeople(plan), 2)
+  const hidden = guarantee.crowd || messages.every(({ added }) => added)
+  if (format !== "incrowd plan 1" || !named || !people || !hidden) refuse("the plan does not follow the protocol")
   if (guarantee.analysis === "outlier") refuse("the plan is not a guarantee")
   question.forEach(checkQuestion)
   messages.forEach((message, i) => {
@@ -64,10 +83,11 @@ export function checkPlan(plan: Plan): void {
 
 /** Whether a message is valid for its questions: each has noise of one kind, and memoized ones are not mixed with others. */
 function fits(plan: Plan, message: Message): boolean {
-  const { noise_numerator: noise, cells, copies, parities } = message
+  const { noise_numerator: noise, cells, copies, parities, added } = message
   const all = questionsOf(plan, message)
   const alike = all.every((question) => isMemoized(question) === isMemoized(all[0]))
   if (all.some(({ open }) => open) || !alike || (copies > 1 && all.some(({ memoized }) => memoized))) return false
-  if (cells) return noise !== null && copies === 1 && (parities ? haveParities(all) : haveCells(all))
+  if (added && (!cells || parities || isMemoized(all[0]))) return false
+  if (cells) return (noise === null) === !!added && copies === 1 && (parities ? haveParities(all) : haveCells(all))
   return !parities && (noise === null) === all.every(({ randomizer }) => randomizer)
 }

@@ -1,5 +1,5 @@
 import { concat, twoBytes, type Bytes } from "./bytes.js"
-import { cellCount, cellsOf, inParts } from "./cells.js"
+import { cellCount, cellsOf, inParts, laneOf } from "./cells.js"
 import { bitsFor, encodeAll, type Answers } from "./encode.js"
 import { bernoulli, lanesOf } from "./flip.js"
 import { permanentBits, permanentFlips, permanentNoise, seriesOf } from "./permanent.js"
@@ -91,10 +91,10 @@ async function reportsOfCells(
 ): Promise<Bytes[]> {
   const questions = questionsOf(plan, message)
   const chosen = cellsOf(questions, encoded, message.parities)
-  const noise = message.noise_numerator!
+  const noise = message.noise_numerator
   if (isMemoized(questions[0])) return permanentCells(plan, message, chosen, key!, slots)
-  const flips = await inParts(cellCount(questions, message.parities), (_, size) => lanesOf(bernoulli(size, noise, draw)))
-  return asReports(plan, message, chosen, flips)
+  const cells = noise === null ? 0 : cellCount(questions, message.parities) // with noise of services, nothing is flipped
+  return asReports(plan, message, chosen, await inParts(cells, (_, size) => lanesOf(bernoulli(size, noise!, draw))))
 }
 
 /** The same reports whenever a device gives these answers: those of the first draw that fits. */
@@ -126,13 +126,22 @@ export function packed(bits: boolean[]): Bytes {
 const lowestFirst = (number: number, length: number): Bytes =>
   Uint8Array.from({ length }, (_, i) => Math.floor(number / 256 ** i))
 
-/** For each pool, the reports of its messages as plaintexts, followed by dummies for its remaining slots. */
+/** The number of the cell in a report, which zeros may follow. */
+export const cellOf = (report: Bytes): number => report.reduceRight((number, byte) => number * 256 + byte, 0)
+
+/**
+ * For each pool, the reports of its messages as plaintexts, followed by dummies for its remaining slots. If services add
+ * noise, each lane of a message has one slot.
+ */
 export function padded(plan: Plan, pools: Pools, slots: readonly number[], reports: Bytes[][]): Bytes[] {
   const length = plaintextBytes(plan)
   const dummy = plaintext(DUMMY, new Uint8Array(0), length)
   return pools.flatMap((pool, i) => {
+    const message = plan.messages[pool[0]]
+    const places: Bytes[] = Array(slots[i]).fill(dummy)
     const real = pool.flatMap((message) => reports[message].map((report) => plaintext(message, report, length)))
-    return [...real, ...Array.from({ length: slots[i] - real.length }, () => dummy)]
+    real.forEach((each, at) => (places[message.added ? laneOf(questionsOf(plan, message), cellOf(each.subarray(3))) : at] = each))
+    return places
   })
 }
 

@@ -60,7 +60,7 @@ export function sharedPools(plan: Plan): Pools {
   return [...(shared.length ? [shared] : []), ...sets.map((i) => [i])]
 }
 
-/** With two mixers, every slot belongs to a message. */
+/** With two mixers, or if services add noise, every slot belongs to a message. */
 export const separatePools = (plan: Plan): Pools => plan.messages.map((_, i) => [i])
 
 const isPermanentSet = (plan: Plan, i: number): boolean =>

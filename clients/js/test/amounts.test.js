@@ -16,7 +16,7 @@ const SURVEY = { copies: 1, message: [], objective: "largest", privacy: {}, repo
 const planOf = (...question) => ({
   format: "incrowd plan 1",
   earlier: [],
-  guarantee: { epsilon: 1, delta: 1e-6, analysis: "shuffle" },
+  guarantee: { epsilon: 1, delta: 1e-6, analysis: "shuffle", crowd: 100 },
   survey: { ...SURVEY, name: "Hours", crowd: 500, colluding: 0, question },
   messages: question.map(({ id }) => ({ questions: [id], cells: false, copies: 1, noise_numerator: 1 })),
 })

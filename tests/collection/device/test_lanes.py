@@ -28,7 +28,7 @@ def sent(of=OF, **answers):
     ("answers", "expected"),
     [
         # yes; yes and south; beer, wine, rum; these three with yes, then "any" with yes
-        ({}, [(0, 0), (1, 4), (2, 0), None, (2, 2), (3, 3), None, (3, 5), (3, 7)]),
+        ({}, [(0, 0), (1, 5), (2, 0), None, (2, 2), (3, 3), None, (3, 5), (3, 7)]),
         (
             {"smokes": "no", "region": "north", "drinks": "none"},
             [None, (1, 0), None, None, None, None, None, None, (3, 6)],
@@ -43,7 +43,7 @@ def test_each_lane_has_the_own_cell_or_a_dummy(answers, expected):
 def test_the_copies_of_a_joint_report_share_a_lane():
     found = sent(ALSO_JOINT)
     assert [lane.slots for lane in ALSO_JOINT.lanes] == [1, 2, *[1] * 8]
-    assert found[0] == (0, 0) and found[3] == (2, 4)
+    assert found[0] == (0, 0) and found[3] == (2, 5)
     assert {message for message, _ in found[1:3]} == {1}
 
 

@@ -94,7 +94,7 @@ class Tight:
 
     def __init__(self, bundle, slots):
         self.plan, self.slots, self.shape = bundle.plan, slots, bundle.shape
-        self.pools = bundle.pools
+        self.pools, self.lanes = bundle.pools, bundle.lanes
 
 
 def weekly(**changes):

@@ -143,12 +143,12 @@ def in_lanes(
     """Return the plaintexts of one person in the order of the lanes: in each its reports, then
     dummies. reports: the packed reports of each message."""
 
-    def of(lane: Lane) -> list[bytes]:
+    def one_lane(lane: Lane) -> list[bytes]:
         every = reports[lane.message]
         inside = [each for each in every if not lane.cells or cell_number(each) in lane.cells]
         return _padded(shape, lane.slots, [shape.report(lane.message, each) for each in inside])
 
-    return list(chain(*map(of, lanes)))
+    return list(chain(*map(one_lane, lanes)))
 
 
 def cell_number(packed: bytes) -> int:
