@@ -14,12 +14,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from sqlalchemy import event, func, select
 
 from incrowd.collection import grouping
+from incrowd.collection.mixer import inventing
 from incrowd.collection.mixer.store import tables
 from incrowd.collection.mixer.store.keys import StoreError
-from incrowd.collection.mixer.store.writing import DELETED, OPEN
+from incrowd.collection.mixer.store.writing import ACKNOWLEDGED, CLOSING, DELETED, OPEN, RELEASED
 from incrowd.collection.protocol.bundle import MixersBundle, as_time
 from incrowd.collection.protocol.upload import Upload
 from incrowd.collection.steady import SteadyClock
+from incrowd.plans.slots import invented
 from tests.oracles.clocks import Clocks
 from tests.oracles.mixing import INVITED, OCTETS, Site, admission, sealed, upload
 
@@ -82,6 +84,11 @@ class Simulation(RuleBasedStateMachine):
     def given(self):
         """More settings of the shuffler."""
         return {}
+
+    @property
+    def invented(self):
+        """How many reports the shuffler adds to a release."""
+        return invented(self.bundle.plan)
 
     def new_faults(self):
         return Faults()
@@ -304,6 +311,15 @@ class Simulation(RuleBasedStateMachine):
             may_delete = counted >= as_time(moment)
             assert state != DELETED or may_delete, "it deleted by a clock that may be wrong"
 
+    @invariant()
+    def no_body_is_kept_that_nobody_signed(self):
+        """Two bodies with the same people and other noise would show that noise."""
+        with self.looking() as connection:
+            strata = [each for each in self.site.store._states(connection) if each.people]
+        states = Counter(each.state for each in strata)
+        unsigned = len(self.site.bodies()) - states[RELEASED] - states[ACKNOWLEDGED]
+        assert unsigned <= states[CLOSING], "a body without a header is kept"
+
     def looking(self):
         """A connection to the database, for the test's own eyes."""
         return self.site.store.engine.connect()
@@ -334,14 +350,15 @@ class Simulation(RuleBasedStateMachine):
         came = Counter(each for _, reports in released.values() for each in reports)
         assert set(came.values()) <= {1}, "a report is there twice"
         sent = {each for upload in self.uploads for each in upload.sealed}
-        assert came.keys() <= sent, "a report is there that nobody sent"
+        unknown = len(came.keys() - sent)
+        assert unknown == self.invented * len(released), "a report is there that nobody sent"
         for upload_, known in zip(self.uploads, self.known, strict=True):
             there = sum(each in came for each in upload_.sealed)
             assert there in (0, self.bundle.places), "a part of an upload is there"
             if upload_.stratum in by_stratum:
                 assert known == UNKNOWN or (there > 0) == (known == IN), "lost, or not withdrawn"
         for signed, reports in released.values():
-            assert signed.header.people * self.bundle.places == len(reports)
+            assert signed.header.people * self.bundle.places + self.invented == len(reports)
         self.check_kept_back(heads)
 
     def check_kept_back(self, heads):
@@ -364,7 +381,15 @@ class Faults:
     """Counts the points at which a process can end, and ends it at one of them."""
 
     # Names and contents of files reach the disk in steps, too.
-    steps = ((os, "fsync"), (Path, "replace"), (Path, "unlink"), (os, "posix_fallocate"))
+    # Noise is drawn, and sealed, in steps as well.
+    steps = (
+        (os, "fsync"),
+        (Path, "replace"),
+        (Path, "unlink"),
+        (os, "posix_fallocate"),
+        (inventing, "draw"),
+        (inventing.Sealer, "__call__"),
+    )
 
     def __init__(self):
         self.left, self.full = None, False

@@ -12,11 +12,13 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test as run
 from sqlalchemy import update
 
+from incrowd.collection.mixer import keeper
 from incrowd.collection.mixer.store import tables, writing
 from incrowd.collection.mixer.store.keys import StoreError
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.mixer.store.writing import UploadOutcome
 from tests.conftest import slowly
+from tests.oracles import services
 from tests.oracles.mixing import MERGED, two_mixers
 from tests.oracles.simulation import Simulation
 from tests.oracles.simulation_on_postgresql import OnPostgres
@@ -37,6 +39,12 @@ class MixersSimulation(Simulation):
     """The first of two mixers; nobody waits until everything is disposed of."""
 
     bundle = two_mixers()
+
+
+class ServicesSimulation(Simulation):
+    """The shuffler adds noise to the cells. It is killed also between drawing and sealing it."""
+
+    bundle = services.bundle(wanted=30, strata=("north", "south"))
 
 
 class Hurried(Simulation):
@@ -65,7 +73,9 @@ class Swept(Hurried):
             step, killed = step + 1, self.site.store is not store
 
 
-@pytest.mark.parametrize("simulation", [Simulation, *slowly(OpenSimulation, MixersSimulation)])
+@pytest.mark.parametrize(
+    "simulation", [Simulation, *slowly(OpenSimulation, MixersSimulation, ServicesSimulation)]
+)
 def test_nothing_is_lost_and_nothing_is_twice(simulation):
     run(simulation, settings=quick(8))
 
@@ -74,6 +84,48 @@ def test_nothing_is_lost_and_nothing_is_twice(simulation):
 @pytest.mark.parametrize("simulation", [Simulation, OpenSimulation, MixersSimulation])
 def test_nothing_is_lost_in_many_lists(simulation):
     run(simulation, settings=settings(quick(1500), stateful_step_count=50))
+
+
+def killed_at(place):
+    """The shuffler closes, and is killed at one of the places where it draws, seals, and writes."""
+    one = ServicesSimulation()
+    try:
+        one.arrive(30, 0)
+        one.kill = place
+        for times in (1, 2):
+            one.look(times, True)
+            one.no_body_is_kept_that_nobody_signed()
+    finally:
+        one.teardown()
+
+
+KILLS = range(32, 92)  # from the first draw to the header
+
+
+@pytest.mark.slow
+def test_a_kill_between_drawing_and_sealing_leaves_nothing():
+    for place in KILLS:
+        killed_at(place)
+
+
+def bodies_stay():
+    """A wrong shuffler: a body without a header stays beside the next one."""
+    make = keeper.make_release
+
+    def wrong(store, strata, folder, *given):
+        left = {file: file.read_bytes() for file in folder.glob("*.body")}
+        make(store, strata, folder, *given)
+        for file, content in left.items():
+            file.write_bytes(content)
+
+    return mock.patch.object(keeper, "make_release", wrong)
+
+
+@pytest.mark.slow
+def test_a_body_that_stays_is_found():
+    with bodies_stay(), pytest.raises(AssertionError, match="without a header is kept"):
+        for place in KILLS:
+            killed_at(place)
 
 
 def on(server_, bundle_=None):
