@@ -225,9 +225,10 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[TermLine]:
     """Yield who saw what, with the numbers of this run."""
     crowd, places = rehearsed.crowd, rehearsed.bundle.places
     people = crowd.people + rehearsed.guests
+    once = "" if rehearsed.bundle.lanes else ", randomized once"
     yield (
         "Each device",
-        f"only its own answers; {_reports_of(places)} left it, randomized once",
+        f"only its own answers; {_reports_of(places)} left it{once}",
     )
     yield "The network", f"{people:,} uploads of {crowd.bytes:,} bytes each{_tokens(rehearsed)}"
     mixing = _two_mixers if rehearsed.bundle.mixers == 2 else _shuffler
