@@ -107,7 +107,8 @@ class Shelf(Generic[S]):
         From then on, no other may be opened, even if opening this one is interrupted. Raises
         ProtocolError as `is_new`.
         """
-        with locked(private_folder(self.first)):
+        private_folder(self.first)
+        with locked(self.starts):
             self.is_new(signed, bundle)
             first = self.first / f"{bundle.digest.hex()}-{signed.header.number}.start"
             if not first.exists():

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
@@ -24,6 +25,7 @@ from incrowd.collection.collector.receipt import (
     save_receipt,
 )
 from incrowd.collection.protocol.bundle import as_time
+from incrowd.collection.protocol.plaintext import DUMMIES
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.taking import Shelf, Taking
@@ -31,7 +33,7 @@ from incrowd.errors import ProtocolError, ReportsError
 from incrowd.estimation.receipts import receipt_sentences
 from incrowd.reports.tally import published
 from tests.collection.collector.conftest import Session
-from tests.conftest import slowly
+from tests.conftest import run, slowly
 from tests.oracles import noisy_releases
 from tests.oracles.make_vectors import RECEIVER
 from tests.oracles.noisy_releases import bundle_of, plan_of
@@ -143,6 +145,32 @@ def test_what_does_not_belong_in_a_lane_is_refused(tmp_path, wrong):
     assert counts_in(folder) == noisy_releases.expected(BUNDLE, people, {}, header, RECEIVER.secret)
     assert receipt.opened_people == len(PEOPLE) - 1
     assert receipt.rejected == {} and receipt.dummies == []
+
+
+@pytest.mark.parametrize("message", [0, 1, 3])
+def test_cells_are_counted_as_single_plaintexts_are_read(message):
+    """Right plaintexts, those with one changed byte, and random ones."""
+    random, shape = np.random.default_rng(message), BUNDLE.shape
+    right = [shape.dummy] + [
+        noisy_releases.report(BUNDLE, number, cell)
+        for number, each in enumerate(PLAN.messages)
+        for cell in range(each.record_bits)
+    ]
+    rows = np.frombuffer(b"".join(right * 40), np.uint8).reshape(-1, shape.length).copy()
+    for row in rows[len(rows) // 2 :]:
+        row[random.integers(shape.length)] = random.integers(256)
+    rows = np.concatenate([rows, random.integers(0, 256, (500, shape.length), np.uint8)])
+    found = np.zeros((1 << shape.bits[message]) + 2, np.int64)
+    for row in map(bytes, rows):
+        place = DUMMIES + 1
+        with suppress(ProtocolError):
+            read = shape.read(row)
+            if read.message in (None, message):
+                number = int.from_bytes(read.packed, "little")
+                place = DUMMIES if read.message is None else number
+        found[place] += 1
+    assert (shape.cell_counts(rows, message) == found).all()
+    assert found[: PLAN.messages[message].record_bits].min() > 0 and found[-2:].min() > 10
 
 
 def test_a_report_opens_in_its_own_lane_and_stratum_only(tmp_path):
@@ -267,6 +295,35 @@ def served(tmp_path):
     return places
 
 
+def by_hand(places, data, output):
+    """The command, with the key in a collector's folder."""
+    path = output.parent / f"{output.name}.release"
+    path.write_bytes(data)
+    words = ("open", path, "--bundle", places.bundle, "--key", places.private, "-o", output)
+    return run(*map(str, words), "--keep-key", "--json")
+
+
+def test_the_command_opens_the_first_release_only(served, tmp_path):
+    first, other = (noisy_releases.release(BUNDLE, PEOPLE[:n], Z1) for n in (4, 3))
+    assert by_hand(served, first, tmp_path / "a").returncode == 0
+    refused = by_hand(served, other, tmp_path / "b")
+    assert refused.returncode == 1 and "contradict" in refused.stderr
+    assert not (tmp_path / "b").exists() and len(served.releases(BUNDLE).proofs()) == 2
+    assert by_hand(served, first, tmp_path / "c").returncode == 0
+    assert counts_in(tmp_path / "a") == counts_in(tmp_path / "c")
+
+
+def test_service_and_command_share_the_record(served, tmp_path):
+    first, other = (noisy_releases.release(BUNDLE, PEOPLE[:n], Z1) for n in (4, 3))
+    assert by_hand(served, first, tmp_path / "a").returncode == 0
+    with pytest.raises(ProtocolError, match="contradict"):
+        taken(served, other)
+    taken(served, first)
+    [folder] = open_waiting(served, BUNDLE, RECEIVER, workers=1)
+    assert counts_in(folder) == counts_in(tmp_path / "a")
+    assert by_hand(served, other, tmp_path / "b").returncode == 1
+
+
 # --- on Spark ------------------------------------------------------------------------------------
 
 
@@ -296,7 +353,7 @@ def test_tasks_count_what_one_machine_counts(tmp_path, monkeypatch):
     here = opened(tmp_path, data, name="here")
     assert there[0] == here[0] and counts_in(there[1]) == counts_in(here[1])
     rows = [row for table in seen for row in table.to_pylist()]
-    assert {len(packed) for row in rows for packed in row["packed"]} == {0}
+    assert not any(row["packed"] for row in rows)
     hidden = {row["cells"] for row in rows}
     assert len(hidden) == len(rows) and {*map(len, hidden)} <= {
         12 + 8 * (1 + n) + 16 for n in (1, 3)

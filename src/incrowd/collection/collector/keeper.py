@@ -121,8 +121,8 @@ def check_machine(places: CollectorPlaces, bundle: Bundle, now: datetime) -> lis
 
 def _room(places: CollectorPlaces, bundle: Bundle) -> Iterator[MachineFinding]:
     """Check the disk space for three times the crowd: sealed, in buckets, and opened."""
-    crowd = bundle.plan.survey.crowd * len(bundle.strata)
-    return room(places.root, 3 * 3 * crowd * bundle.places * bundle.sealed_length)
+    reports = bundle.spans(3 * bundle.plan.survey.crowd)[-1].stop * len(bundle.strata)
+    return room(places.root, 3 * reports * bundle.sealed_length)
 
 
 def _releases(places: CollectorPlaces, bundle: Bundle) -> Iterator[MachineFinding]:

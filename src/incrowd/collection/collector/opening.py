@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.collection.protocol.bundle import LANE_BYTES, Bundle, MixersBundle
+from incrowd.collection.protocol.plaintext import DUMMIES
 from incrowd.collection.protocol.sealed import PrivateKey, unseal
 from incrowd.collection.protocol.tokens import TokenReport
 from incrowd.errors import PathPart, ProtocolError
-from incrowd.reports.tally import cell_counts
 
 MALFORMED, REPEATED = "malformed", "repeated"
 # The path of the ProtocolError of a rejected report -> the kind of rejection.
@@ -38,7 +38,7 @@ def kinds_of(bundle: Bundle) -> tuple[str, ...]:
 class OpenedPiece(NamedTuple):
     """The content of some sealed reports.
 
-    packed: the reports of each message, uint8, shape (reports, bytes); empty for messages to which
+    packed: the reports of each message, uint8, shape (reports, bytes); empty for cells to which
     services add noise. dummies: their number in each of the bundle's `groups`. rejected: the number
     of other reports by kind.
 
@@ -90,14 +90,16 @@ class Opener:
         """Return what was opened in a lane. Any other plaintext is refused without a trace."""
         lane, shape = self.bundle.lanes[number], self.bundle.shape
         plaintexts = self._plaintexts(rows, Counter(), number)
-        read, dummies = shape.read_many(self._joined(each for _, each in plaintexts))
-        whole = None if lane.cells else lane.message  # whose reports are written as they are
-        packed = tuple(reports if n == whole else reports[:0] for n, reports in enumerate(read))
-        if whole is not None:
-            return OpenedPiece(packed, (), {}, number, dummies + len(packed[whole]))
-        every = self.bundle.plan.messages[lane.message].record_bits
-        cells = cell_counts(read[lane.message], every)[list(lane.cells)]
-        return OpenedPiece(packed, (), {}, number, dummies + int(cells.sum()), cells)
+        every = self._joined(each for _, each in plaintexts)
+        if lane.cells:
+            counts, cells = shape.cell_counts(every, lane.message), list(lane.cells)
+            opened = int(counts[[*cells, DUMMIES]].sum())
+            return OpenedPiece((), (), {}, number, opened, counts[cells])
+        read, dummies = shape.read_many(every)
+        packed = tuple(
+            reports if n == lane.message else reports[:0] for n, reports in enumerate(read)
+        )
+        return OpenedPiece(packed, (), {}, number, dummies + len(packed[lane.message]))
 
     def _of_all(self, rows: bytes) -> OpenedPiece:
         rejected, shape, groups = Counter[str](), self.bundle.shape, self.bundle.groups
