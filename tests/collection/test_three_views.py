@@ -39,7 +39,7 @@ WITHIN = 1e-4  # of what a lattice of losses adds to delta
 LONE = {"id": "a", "type": "yesno"}
 OTHER = {"id": "b", "type": "yesno"}
 THREE = {"id": "c", "type": "choice", "options": ["x", "y", "z"]}
-MULTI = {"id": "d", "type": "multi", "options": ["x", "y"], "at_most": 1}
+MULTI = {"id": "d", "type": "multi", "options": ["x", "y"], "at_most": 2}
 
 
 class Kind(NamedTuple):
@@ -59,7 +59,7 @@ def answers_of(**given):
 YES_NO = ["no", "yes"]
 KINDS = {
     "a lone bit": Kind([LONE], [("a",)], answers_of(a=YES_NO)),
-    "two cells, each in a lane": Kind([MULTI], [("d",)], answers_of(d=["x", "y", "none"])),
+    "two cells, each in a lane": Kind([MULTI], [("d",)], answers_of(d=["x", "y", "x;y", "none"])),
     "three cells": Kind([THREE], [("c",)], answers_of(c=["x", "y", "z"])),
     "a lone bit in a stratum": Kind([LONE], [("a",)], answers_of(a=YES_NO), ("n", "s")),
     "two tables sharing a question": Kind(
