@@ -127,6 +127,9 @@ CASES = {
     "terms of two mixers: merged strata": terms_of_two(
         ASKED.model_copy(update={"small_strata": "merge"})
     ),
+    "terms: merged strata and noise from services": terms(
+        BY_SERVICES.model_copy(update={"small_strata": "merge"})
+    ),
     "terms of two mixers: noise from services": terms_of_two(BY_SERVICES),
     "rehearsal: two mixers and noise from services": lambda _: chosen(
         {"people": "60", "mixers": "2"}, BY_SERVICES

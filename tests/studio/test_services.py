@@ -103,6 +103,12 @@ def test_two_mixers_are_refused_with_the_reason(plan):
         terms_text(two, services_plan().survey, {})
 
 
+def test_strata_are_not_merged_where_services_add_noise():
+    survey = services_plan().survey.model_copy(update={"small_strata": "merge"})
+    codes = [each.code for each in problems_of(PUBLICATION, survey)]
+    assert codes == ["collection.services-merge-no-strata"]
+
+
 def test_each_choice_says_who_adds_what():
     assert choices(False) == CHOICES
     shuffler, mixers, both = (str(each.text) for each in choices(True))

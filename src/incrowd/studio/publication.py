@@ -259,6 +259,8 @@ def _unfit(publication: Publication, survey: Survey, plan: Plan | None) -> Itera
     least = needed_people(survey, plan)
     if 0 < invited < least:
         yield Problem("invitations", "studio.few-invitations", invitations=invited, least=least)
+    if publication.mixers == 1 and survey.small_strata == "merge" and by_services(survey, plan):
+        yield Problem("small_strata", "collection.services-merge-no-strata")
     if publication.mixers == 2 and survey.small_strata == "merge":
         yield Problem("small_strata", "studio.mixers-merge-nothing", rule=survey.small_strata)
     for question in survey.questions:

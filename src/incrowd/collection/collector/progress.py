@@ -195,6 +195,7 @@ class CollectorProgress:
             "counted_by": "shuffler" if bundle.mixers == 1 else "first mixer",
             "counter_away": self.count.away,
             "crowd": bundle.plan.survey.crowd,
+            "counts_on_crowd": bundle.plan.guarantee.crowd is not None,
             "least_people": bundle.least_people,
             **self._strata(taken),
             **self._opened(),

@@ -99,7 +99,7 @@ function facts(state) {
   const opened = ["People in the opened releases", number(state.opened_people)]
   return [
     [left > 0 ? "Time until closing" : "Closed", left > 0 ? duration(left / 60000) : time(state.closes)],
-    ["Crowd in the plan", `${number(state.crowd)} people`],
+    [state.counts_on_crowd ? "Crowd in the plan" : "People expected; no crowd is needed", `${number(state.crowd)} people`],
     ...(state.next_count ? [["Next count of people", time(state.next_count)]] : []),
     ...(state.opened_people || state.sealed_reports ? [opened] : []),
     ...(state.sealed_reports ? [["Sealed reports", number(state.sealed_reports)], ["Rejected reports", rejected]] : []),
