@@ -4,14 +4,15 @@ import { pieces } from "./pieces.js"
 
 /** A person's answers next to an example of what could be sent. mixed: whether pieces are mixed with those of others. */
 export function review({ bundle: { plan } }, answers, example, mixed, words) {
-  const heads = ["question", "your_answer", "example"].map((key) => el("th", { scope: "col" }, words.say(key)))
+  const sent = plan.messages.every(({ added }) => added) ? "sent_as" : "example"
+  const heads = ["question", "your_answer", sent].map((key) => el("th", { scope: "col" }, words.say(key)))
   const rows = plan.survey.question.map((question) =>
     el(
       "tr",
       {},
       phrase("th", words.question(question), { scope: "row" }),
       el("td", { "data-head": words.say("your_answer") }, said(question, answers[question.id], words)),
-      el("td", { "data-head": words.say("example") }, couldBeSent(plan, question, { answer: answers[question.id], example, mixed }, words)),
+      el("td", { "data-head": words.say(sent) }, couldBeSent(plan, question, { answer: answers[question.id], example, mixed }, words)),
     ),
   )
   return el("table", {}, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows))
