@@ -4,6 +4,7 @@ import tempfile
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 from bench import services
 from bench.load import Senders
@@ -11,10 +12,13 @@ from bench.measure import Row, medians
 from incrowd.collection.collector.collections import PIECE_REPORTS
 from incrowd.collection.collector.opening import Opener
 from incrowd.collection.machine import cores
+from incrowd.collection.mixer import inventing as mixer_inventing
 from incrowd.collection.mixer import setup
 from incrowd.collection.parallel import in_processes
 from incrowd.collection.protocol.sealed import X25519, X_WING, info, unseal
 from incrowd.collection.settings import ShufflerSettings
+from incrowd.plans.slots import invented
+from incrowd.sampling.keystream import Keystream
 
 UPLOADS, CONNECTIONS, ROUNDS = 30_000, 512, 3
 DIFFERENT, OPENED = 50_000, 200_000  # sealed reports
@@ -31,7 +35,31 @@ def rows():
         yield opening(bundle, private)
         for kem in (X25519, X_WING):
             yield unsealing(*services.bundle_in(folder / kem.name, kem))
+        yield inventing(services.noisy_bundle())
         yield from million(folder, bundle, signing, private)
+
+
+# --- invented reports ----------------------------------------------------------------------------
+
+
+def inventing(bundle):
+    """What a shuffler draws, seals and marks in one process, beside HPKE for as many plaintexts."""
+    number, key = invented(bundle.plan), bundle.key
+    about = info(key.header, bundle.binding(0, 0), bundle.label)
+    plaintext = bundle.shape.dummy
+
+    def ours():
+        with mock.patch.object(mixer_inventing, "cores", lambda: 1):
+            rows = mixer_inventing.invented_reports(bundle, (0,), Keystream.from_system())
+            assert sum(map(len, rows)) == number
+
+    def bare():
+        for _ in range(number):
+            key.kem.suite.encrypt(plaintext, key.key, about)
+
+    each, peer = (spent / number for spent in medians([ours, bare]))
+    what = f"an invented report, drawn and sealed: {1 / each:,.0f} a second"
+    return Row(what, each, f"HPKE alone: {1 / peer:,.0f} a second", peer, "at most 1.25")
 
 
 # --- uploads -------------------------------------------------------------------------------------

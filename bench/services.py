@@ -19,6 +19,7 @@ import incrowd
 from bench.load import door
 from bench.measure import seconds
 from bench.whole import wide_plan
+from incrowd.accountant import AdditiveNoise
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.places import CollectorPlaces, load_private, new_key
 from incrowd.collection.machine import cores
@@ -33,6 +34,7 @@ from incrowd.collection.serving import serve
 from incrowd.collection.settings import ShufflerSettings
 from incrowd.sampling.keystream import Keystream
 from tests.oracles import postgresql
+from tests.oracles import services as noise
 
 SPAWN = multiprocessing.get_context("spawn")
 GROUP = 2_000  # uploads stored at once
@@ -62,6 +64,11 @@ def bundle_in(folder, kem=X25519):
     )
     made = make_bundle(plan, terms)
     return made.bundle, made.private, load_private(places.private, made.bundle)
+
+
+def noisy_bundle():
+    """A bundle whose shuffler adds noise to the twenty cells of four tables."""
+    return noise.bundle(noise.plan(AdditiveNoise.laplace(0.1, most=400)), codes=False)
 
 
 def bodies(bundle, count):

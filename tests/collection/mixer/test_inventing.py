@@ -154,6 +154,15 @@ def test_a_crash_leaves_no_noise_behind(tmp_path, cut):
     site.close()
 
 
+def test_the_check_says_how_many_reports_are_sealed(tmp_path):
+    site = Site(tmp_path, OF)
+    found = {finding.subject: finding for finding in setup.check(site.settings, site.store)}
+    assert found["invented reports"].good
+    number = 2 * invented(OF.plan)  # of two strata
+    assert found["invented reports"].text.startswith(f"{number:,} are sealed at closing")
+    site.close()
+
+
 def test_room_is_needed_for_what_is_invented(tmp_path):
     site = Site(tmp_path, OF)
     [finding] = setup._room(site.settings, site.store)
