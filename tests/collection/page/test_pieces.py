@@ -56,17 +56,17 @@ def seen(tmp_path_factory):
     return visit(tmp_path_factory.mktemp("pieces"))
 
 
-def visit(folder, shots=None, draws=DRAWS, **changes):
+def visit(folder, shots=None, draws=DRAWS, survey=SURVEY, **changes):
     with ExitStack() as running:
         door = running.enter_context(socket.create_server(("127.0.0.1", 0)))
         shuffler = f"http://127.0.0.1:{door.getsockname()[1]}"
-        bundle, signer = bundle_at(shuffler, incrowd.Survey.of(SURVEY), folder, **changes)
+        bundle, signer = bundle_at(shuffler, incrowd.Survey.of(survey), folder, **changes)
         codes = running.enter_context(served(bundle, signer, folder, door, 1))
         files = page_files(asked_in(folder / "bundle.json", None), shipped())
         host = running.enter_context(hosted(written(folder / "public", files)))
         given = {"page": host, "digest": bundle.digest.hex(), "code": codes[0]}
         found = in_browser("pieces.mjs", given | {"draws": draws, "shots": shots})
-    noise = [message["noise_numerator"] / 2**32 for message in bundle.plan.content["messages"]]
+    noise = [(message.noise and message.noise.q) or 0.0 for message in bundle.plan.messages]
     return found | {"hidden": [float(f"{CROWD * q:.2g}") for q in noise[:3]]}
 
 
@@ -130,3 +130,20 @@ def test_where_nobody_mixes_nothing_is_said_to_hide(tmp_path):
     seen = visit(tmp_path, draws=5, local_only=True)
     assert "mixed" not in " ".join(seen["claims"])
     assert "made-up pieces" not in str(seen["examples"])
+
+
+def test_with_noise_from_the_services_nothing_is_made_up(tmp_path):
+    """What a person sees is what she sends, and nothing can be drawn again."""
+    if not has_browser():
+        pytest.skip("the browser is not installed: python -m tests.oracles.node install")
+    tables = [{"questions": each["questions"]} for each in SURVEY["message"]]
+    privacy = SURVEY["privacy"] | {"noise": "services"}
+    few = {"crowd": 60, "privacy": privacy, "message": [], "table": tables}
+    seen = visit(tmp_path, draws=1, survey=SURVEY | few)
+    [example] = seen["examples"]
+    crossed = "Yes / beer; Yes / milk; Yes / any answer"
+    assert example[0] == ["Yes / good", crossed] and example[2] == ["a dummy"]
+    assert "made up" not in str(seen["examples"]) and "made-up" not in str(seen["examples"])
+    assert not any(sign in str(seen) for sign in ("NaN", "undefined", "Infinity", "null"))
+    assert not seen["tooWide"]
+    assert (seen["axe"], seen["axeGerman"], seen["complaints"]) == ([], [], [])
