@@ -18,7 +18,6 @@ from incrowd.survey import Survey
 TAIL = 1e-9  # the probability, for the whole crowd together, that anyone's reports exceed the slots
 HEADER_BYTES = 50  # of an upload: the bundle's digest, the code, the stratum
 SEALED_BYTES = 58  # of a slot, in addition to the packed report
-SEAL_SECONDS = 1.5e-4  # about, for one sealed report on one core
 NEGLIGIBLE = 93.0  # exp(-93) < 1e-40: the part of a binomial law that is left out
 
 

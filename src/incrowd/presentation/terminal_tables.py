@@ -14,7 +14,7 @@ from incrowd.errors import quantity
 from incrowd.number_text import bound, short_percent
 from incrowd.plans import EarlierPlan, Plan
 from incrowd.plans.ledger import Ledger, Spent
-from incrowd.plans.slots import SEAL_SECONDS, invented
+from incrowd.plans.slots import invented
 from incrowd.presentation.advice import Way, error_ratio
 from incrowd.survey import Survey
 from incrowd.views import Numbers
@@ -86,6 +86,9 @@ def message_table(plan: Plan) -> Table:
             reports = f"{message.reports_each:,.0f}, dummies included"
         shown.add_row(Text(", ".join(message.ids)), kind, noise, reports)
     return shown
+
+
+SEAL_SECONDS = 1.5e-4  # about, for one sealed report on one core
 
 
 def sealing(plan: Plan) -> Iterator[str]:

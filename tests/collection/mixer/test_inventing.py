@@ -158,8 +158,8 @@ def test_the_check_says_how_many_reports_are_sealed(tmp_path):
     site = Site(tmp_path, OF)
     found = {finding.subject: finding for finding in setup.check(site.settings, site.store)}
     assert found["invented reports"].good
-    number = 2 * invented(OF.plan)  # of two strata
-    assert found["invented reports"].text.startswith(f"{number:,} are sealed at closing")
+    said = f"{invented(OF.plan):,} to seal for each stratum, about "
+    assert found["invented reports"].text.startswith(said)
     site.close()
 
 

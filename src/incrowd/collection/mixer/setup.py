@@ -27,7 +27,7 @@ from incrowd.collection.settings import (
 from incrowd.collection.steady import steadiness
 from incrowd.errors import UsageError, unreadable
 from incrowd.files import is_taken, private_folder, write_private
-from incrowd.plans.slots import SEAL_SECONDS, invented
+from incrowd.plans.slots import invented
 from incrowd.reports.locking import locked
 
 TRIED = 50  # reports that are sealed to see how long it takes
@@ -164,7 +164,6 @@ def check(settings: MixerSettings, store: Store) -> list[MachineFinding]:
         lambda: steadiness(settings.clock_file),
         lambda: _room(settings, store),
         lambda: _sealing(store.bundle),
-        lambda: _sealing(store.bundle),
         lambda: database_logs(store.engine),
         lambda: _left(settings, store),
     ]
@@ -214,14 +213,6 @@ def _sealing(bundle: Bundle) -> Iterator[MachineFinding]:
         True,
         f"{number:,} to seal for each {each}, about {seconds:.2g} seconds on this machine",
     )
-
-
-def _sealing(bundle: Bundle) -> Iterator[MachineFinding]:
-    """State how many reports are invented at closing, and how long that takes on one core."""
-    if each := invented(bundle.plan):
-        number = each * len(bundle.strata)
-        state = f"{number:,} are sealed at closing, in about {number * SEAL_SECONDS:,.2g} s"
-        yield MachineFinding("invented reports", True, state)
 
 
 def database_logs(engine: Engine) -> Iterator[MachineFinding]:
