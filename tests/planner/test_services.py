@@ -165,12 +165,12 @@ def test_people_needed_counts_the_noise_in_people():
             assert (reached <= error) == holds
 
 
-def test_rounds_and_rows_shift_cells_as_often():
+def test_rounds_shift_cells_as_often_and_rows_are_refused():
     once = incrowd.plan(small_survey([YES_NO], 100))
     raw = once.survey.model_dump(by_alias=True)
     twice = incrowd.plan(incrowd.Survey.of(raw | {"rounds": 2}))
-    rows = incrowd.plan(incrowd.Survey.of(raw | {"rows_per_person": 2}))
-    assert twice.messages[0].added == rows.messages[0].added
+    with pytest.raises(SurveyError, match="several rows of one person"):
+        incrowd.Survey.of(raw | {"rows_per_person": 2})
     assert twice.messages[0].added.deviation > 1.8 * once.messages[0].added.deviation
 
 

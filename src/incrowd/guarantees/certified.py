@@ -22,7 +22,7 @@ from incrowd.plans.ledger import (
     rounds_before,
     rounds_planned,
 )
-from incrowd.plans.plan import Assumption, relied_crowd, service_epsilon
+from incrowd.plans.plan import Assumption, counts_on_crowd, relied_crowd, service_epsilon
 from incrowd.plans.sent import CountsView, sent, sent_by
 from incrowd.survey import Survey
 
@@ -41,13 +41,13 @@ def planned(
     def seen(view: CountsView) -> AnyContribution:
         return sent(survey, messages, earlier, view)
 
-    certificate = _certified(by.name, seen, crowd, privacy.epsilon, service)
+    certificate = certified(by.name, seen, crowd, privacy.epsilon, service)
     rounds = [*rounds_before(earlier), rounds_planned(survey, messages)]
     delta, local = by.promised_delta(privacy.delta), seen("service").local_epsilon
     return _guarantee(rounds, certificate, delta, crowd, local, service)
 
 
-def _certified(
+def certified(
     by: str,
     seen: Callable[[CountsView], AnyContribution],
     crowd: int | None,
@@ -98,7 +98,7 @@ def recertify(plan: Plan) -> Certificate:
     analysis_of(plan)
     promise = plan.guarantee
     figures = promise.crowd, promise.epsilon, promise.service_epsilon
-    return _certified(promise.analysis, partial(sent_by, plan), *figures)
+    return certified(promise.analysis, partial(sent_by, plan), *figures)
 
 
 def keeps(plan: Plan, certificate: Certificate) -> bool:
@@ -116,12 +116,12 @@ def keeps(plan: Plan, certificate: Certificate) -> bool:
 def guarantee_for(plan: Plan, people: int) -> Guarantee:
     """Return the guarantee for each of `people`; the survey's `colluding` people hide no one.
 
-    A larger crowd than planned changes nothing, nor does any number of people if the services add
-    all noise. For a smaller one delta stays and epsilon grows; if no crowd is left, or delta cannot
+    A larger crowd than planned changes nothing, nor does any number of people if services add all
+    noise. For a smaller one delta stays and epsilon grows; if no crowd is left, or delta cannot
     be reached, the local guarantee remains. Raises PlanFileError as `analysis_of` does.
     """
     by, promise, crowd = analysis_of(plan), plan.guarantee, plan.survey.hidden(people)
-    if promise.crowd is None or crowd >= promise.crowd:
+    if not counts_on_crowd(plan.messages) or promise.crowd is None or crowd >= promise.crowd:
         return promise
     seen, delta, local = partial(sent_by, plan), promise.delta, promise.local_epsilon
     with suppress(PrivacyError):
@@ -131,7 +131,7 @@ def guarantee_for(plan: Plan, people: int) -> Guarantee:
             if service is not None:
                 service = smallest_epsilon(by.name, seen("service"), crowd, delta)
             if epsilon < local:
-                certificate = _certified(by.name, seen, crowd, epsilon, service)
+                certificate = certified(by.name, seen, crowd, epsilon, service)
                 return _guarantee(all_rounds(plan), certificate, delta, crowd, local, service)
     return local_guarantee(plan, crowd)
 

@@ -18,6 +18,7 @@ from incrowd.plans.ledger import (
 from incrowd.plans.plan import (
     Mixing,
     Reduction,
+    counts_on_crowd,
 )
 
 
@@ -48,7 +49,7 @@ def guarantee_of(
     promise = guarantee = plan.guarantee
     if analysis(promise.analysis).shuffled:
         crowd = promise.crowd
-        if people is not None and crowd is not None:
+        if people is not None and crowd is not None and counts_on_crowd(plan.messages):
             crowd = min(plan.survey.hidden(people), crowd)
         again = repeated or (people is not None and shows_responses(plan, people))
         if reasons := tuple(_only_local(plan, claims, again, contradicted)):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from incrowd.accountant.analyses import analysis
-from incrowd.accountant.certificates import certify, smallest_epsilon
+from incrowd.accountant.certificates import smallest_epsilon
 from incrowd.accountant.schema import AnyContribution
 from incrowd.catalog.sentences import FileDigest
 from incrowd.errors import PlanError, PrivacyError
 from incrowd.guarantees.assumed import earlier_assumptions
+from incrowd.guarantees.certified import certified
 from incrowd.plans import EarlierPlan, Plan
 from incrowd.plans.ledger import (
     WITH_LEDGER,
@@ -19,8 +22,9 @@ from incrowd.plans.ledger import (
 from incrowd.plans.plan import (
     Assumption,
     relied_crowd,
+    service_epsilon,
 )
-from incrowd.plans.sent import sent, sent_before
+from incrowd.plans.sent import CountsView, sent, sent_before
 
 
 def spent(ledger: Ledger, digest: str | None = None) -> Spent | None:
@@ -35,7 +39,8 @@ def spent(ledger: Ledger, digest: str | None = None) -> Spent | None:
     last = rounds[-1]
     privacy, done = last.survey.privacy, ledger.rounds_of(last.digest)
     crowd = relied_crowd(last.survey, last.messages, ledger.asked)
-    epsilon = _epsilon(privacy.analysis, sent_before(ledger.asked), crowd, privacy.delta)
+    seen = sent_before(ledger.asked, "readers")
+    epsilon = _epsilon(privacy.analysis, seen, crowd, privacy.delta)
     left, carried_out = _left(ledger, last, crowd), rounds_before(ledger.asked)
     assumed = (
         Assumption(code=analysis(privacy.analysis).assumption),
@@ -63,12 +68,17 @@ def check_left(ledger: Ledger, plan: Plan) -> None:
 def _epsilon(by: str, everything: AnyContribution, crowd: int | None, delta: float) -> float:
     """Return the smallest epsilon at that delta; the local one if no crowd hides a person."""
     local = everything.local_epsilon
-    if not analysis(by).shuffled or (crowd is not None and crowd < 2):
+    if not analysis(by).shuffled or _alone(crowd):
         return local
     try:
         return min(smallest_epsilon(by, everything, crowd, delta), local)
     except PrivacyError:  # no epsilon reaches that delta
         return local
+
+
+def _alone(crowd: int | None) -> bool:
+    """Return whether a crowd should hide people, and nobody is left to do so."""
+    return crowd is not None and crowd < 2
 
 
 def _left(ledger: Ledger, last: EarlierPlan, crowd: int | None) -> int:
@@ -80,20 +90,21 @@ def _left(ledger: Ledger, last: EarlierPlan, crowd: int | None) -> int:
     """
     privacy, to_come = last.survey.privacy, last.survey.rounds - ledger.rounds_of(last.digest)
     others = [asked for asked in ledger.asked if asked.digest != last.digest]
+    service = service_epsilon(last.survey, last.messages)
 
-    def after(more: int) -> AnyContribution:
-        return sent_before([*ledger.asked, *[last] * more])
+    def after(more: int, view: CountsView = "service") -> AnyContribution:
+        return sent_before([*ledger.asked, *[last] * more], view)
 
     def is_kept(more: int) -> bool:
-        certificate = certify(privacy.analysis, after(more), crowd, privacy.epsilon)
+        seen = partial(after, more)
+        certificate = certified(privacy.analysis, seen, crowd, privacy.epsilon, service)
         return certificate.delta.upper <= privacy.delta
 
     as_promised = after(to_come) == sent(last.survey, last.messages, others)
     planned = relied_crowd(last.survey, last.messages, others)
     if as_promised and (crowd is None or planned is None or crowd >= planned):
         return to_come
-    alone = analysis(privacy.analysis).shuffled and crowd is not None and crowd < 2
-    if alone or not is_kept(0):
+    if (analysis(privacy.analysis).shuffled and _alone(crowd)) or not is_kept(0):
         return 0
     low, high = 0, to_come + 1  # low is kept, high is not
     while high - low > 1:

@@ -258,9 +258,8 @@ class CellsMessage(BaseMessage):
 
     @property
     def flips(self) -> BitFlip:
-        """The noise of the devices. Raises ValueError if there is none."""
-        if self.noise_numerator is None:
-            raise ValueError("the services add the noise of these cells")
+        """The noise of the devices, where services add none."""
+        assert self.noise_numerator is not None, "services add the noise of these cells"
         return BitFlip(self.noise_numerator)
 
     def noise_variance(self, people: int) -> float:

@@ -17,7 +17,7 @@ from incrowd.catalog.sentences import FileDigest, Sentence, sentence
 from incrowd.errors import PathPart, PlanFileError, SurveyError, Unfit, UsageError
 from incrowd.plans.digests import FileKind, FileModel, canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems
-from incrowd.plans.message import Message, Messages, place
+from incrowd.plans.message import SERVICES, Message, Messages, place
 from incrowd.survey import Survey
 from incrowd.survey.merging import Merge, merged_questions
 from incrowd.survey.reasons import wording
@@ -160,6 +160,8 @@ def message_problems(survey: Survey, messages: Sequence[Message]) -> Iterator[Se
             yield sentence("plans.unknown-question")
             return
     yield from grouping_problems(survey, [message.group for message in messages])
+    if survey.rows_per_person > 1 and any(message.by_services for message in messages):
+        yield "messages.added"  # noise is added once to a count that several rows change
     for message in messages:
         yield from message.problems()
 
@@ -232,29 +234,32 @@ def smallest_crowd(survey: Survey, earlier: Sequence[EarlierPlan]) -> int:
     """Return the honest people of a survey, or of an earlier round with fewer people.
 
     The survey's colluding people may all have taken part in an earlier round. Rounds without a
-    shuffler do not count: there the crowd hides no one; nor do rounds in which services add all
-    noise, where nobody needs a crowd. Proof: docs/mathematics.md#the-crowd.
+    shuffler do not count, nor do those in which services added all noise: there the crowd hides no
+    one. Proof: docs/mathematics.md#the-crowd.
     """
-    return min([survey.honest, *_hidden(survey, earlier)])
+    return min([survey.honest, *_hidden_before(survey, earlier)])
 
 
-def _hidden(survey: Survey, earlier: Sequence[EarlierPlan]) -> list[int]:
-    """Return the honest people of each earlier round in which the crowd hides everybody."""
-    return [
-        asked.crowd_without(survey.colluding)
-        for asked in earlier
-        if not asked.linked and not all(message.by_services for message in asked.messages)
-    ]
+def _hidden_before(survey: Survey, earlier: Sequence[EarlierPlan]) -> Iterator[int]:
+    """Yield the honest people of each earlier round in which a crowd hides people."""
+    for asked in earlier:
+        if not asked.linked and counts_on_crowd(asked.messages):
+            yield asked.crowd_without(survey.colluding)
+
+
+def counts_on_crowd(messages: Iterable[Message]) -> bool:
+    """Return whether a crowd hides people in what they send: unless services add all noise."""
+    return not all(message.by_services for message in messages)
 
 
 def relied_crowd(
     survey: Survey, messages: Iterable[Message], earlier: Sequence[EarlierPlan] = ()
 ) -> int | None:
-    """Return the honest people whom a guarantee counts on, in the survey and in earlier rounds;
-    None if services add all noise."""
-    if not all(message.by_services for message in messages):
+    """Return the honest people whom a guarantee counts on; None if the services add all noise, in
+    earlier rounds as well."""
+    if counts_on_crowd(messages):
         return smallest_crowd(survey, earlier)
-    return min(_hidden(survey, earlier), default=None)
+    return min(_hidden_before(survey, earlier), default=None)
 
 
 def service_epsilon(survey: Survey, messages: Iterable[Message]) -> float | None:
@@ -281,8 +286,16 @@ class Outline(FileModel):
     @property
     def least(self) -> int:
         """The number of people that a release needs: the crowd, unless services add all noise."""
-        alone = all(message.by_services for message in self.messages)
-        return self.survey.least if alone else self.survey.crowd
+        return self.survey.crowd if counts_on_crowd(self.messages) else self.survey.least
+
+    @property
+    def own_draws(self) -> int:
+        """How many times noise is added to each count if one party holds the answers.
+
+        Once, since only readers have to be kept from subtracting it; twice if each service alone
+        may learn more than the readers, who then need the noise of both.
+        """
+        return 1 if self.survey.privacy.service_epsilon is None else SERVICES
 
     def by_cells_alone(self, ids: Iterable[str]) -> bool:
         """Return whether only cells, and no joint report, contain the randomized ones of these

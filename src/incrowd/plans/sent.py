@@ -48,7 +48,9 @@ def sent_by(plan: Plan, view: CountsView = "service") -> AnyContribution:
 
     view: one of the services that add noise, which faces only the noise of the other one; or
     readers. The shuffler sees sealed reports and the results, the collector the counts before its
-    own noise: their views are alike.
+    own noise: their views are alike. Readers are promised no more than that, unless the survey
+    states another epsilon for the services: one party that holds the answers then adds the noise of
+    both, and otherwise that of one.
     """
     return _sent(all_rounds(plan), view)
 
@@ -104,8 +106,10 @@ def _of_rounds(
     for family in families(messages):
         law = family.messages[0].added
         if law is not None:
-            faced = law if view == "service" else twice(law)
-            shifts = rows * family.messages[0].repeats
+            both = view == "readers" and survey.privacy.service_epsilon is not None
+            faced = twice(law) if both else law
+            assert rows == 1, "noise is added once to a count that several rows change"
+            shifts = family.messages[0].repeats
             hidden, alone = (len(rounds) - linked) * shifts, linked * shifts
             pairs = ((faced, hidden), (NO_NOISE, alone))
             yield Contribution((), shifts=tuple((law, cells) for law, cells in pairs if cells))

@@ -230,6 +230,8 @@ def unfit_for_services(
     """Yield why services cannot add the noise to the answers to a survey."""
     if (local := survey.privacy.local_epsilon) is not None:
         yield Problem(("privacy", "local_epsilon"), "survey.nothing-left", value=local)
+    if (rows := survey.rows_per_person) > 1:
+        yield Problem("rows_per_person", "survey.rows-by-services", value=rows)
     others: dict[str, object] = {
         "tables": survey.tables if survey.tables == "any" else None,
         "explore": survey.explore,
@@ -241,6 +243,11 @@ def unfit_for_services(
     for path, group in left_out.numbered("message", survey.messages):
         if not group.cells or group.parities:
             yield Problem(path, "survey.only-cells", value=list(group.questions))
+    yield from _unfit_questions(survey)
+
+
+def _unfit_questions(survey: WrittenSurvey) -> Iterator[Problem]:
+    """Yield the questions to whose answers services cannot add the noise."""
     for question in survey.questions:
         of = Of(question.id)
         if question.memoized:
