@@ -30,9 +30,12 @@ from incrowd.kernels.axes import transform as along_axes
 from incrowd.methods import SimultaneousMethod
 from incrowd.planner.plan import plan
 from incrowd.plans import Message, Plan
+from incrowd.plans.message import SERVICES
 from incrowd.plans.strata import StratumNames, label, releases_by_answer
 from incrowd.reports.collection import Collection
 from incrowd.reports.moments import moments
+from incrowd.reports.tally import as_counts
+from incrowd.sampling.added import people_in_cells, with_noise
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import people_of_file, randomize_message, rounded, unrounded
 from incrowd.sampling.records import randomize_records
@@ -86,6 +89,13 @@ def truth(
     return tuple(everybody.cells(plan, ids) for ids in wanted)
 
 
+class ReleasedPeople(NamedTuple):
+    """People who gave one answer to open questions, and in how many releases they are."""
+
+    people: EncodedAnswers
+    releases: int
+
+
 class Everybody(NamedTuple):
     """People with their true answers, and the releases they belong to.
 
@@ -100,17 +110,19 @@ class Everybody(NamedTuple):
         """Return the people of all releases."""
         if not plan.survey.open:
             return cls(people, {})
-        groups = released(plan.survey, people.strata(plan.survey))
+        groups = released(plan.survey, people.strata(plan.survey), plan.least)
         rows = np.sort(np.concatenate(list(rows_of(plan, people, groups))))
         included = people.take(rows)
         return cls(included, dict(zip(groups, rows_of(plan, included, groups), strict=True)))
 
-    def parts(self, plan: Plan, ids: QuestionIds) -> tuple[OpenAxis, list[EncodedAnswers]]:
+    def parts(self, plan: Plan, ids: QuestionIds) -> tuple[OpenAxis, list[ReleasedPeople]]:
         """Return the open axis of a table, and the people who gave each of its answers."""
         names = releases_by_answer(plan.survey, open_of(plan.survey, ids), list(self.releases))
-        rows = [np.concatenate([self.releases[name] for name in group]) for group in names.values()]
+        groups = list(names.values())
+        rows = [np.concatenate([self.releases[name] for name in group]) for group in groups]
         axis = open_axis(plan.survey, ids, tuple(names), tuple(map(len, rows)))
-        return axis, list(map(self.people.take, rows))
+        parts = zip(map(self.people.take, rows), map(len, groups), strict=True)
+        return axis, [ReleasedPeople(*part) for part in parts]
 
     def who_answered(self, plan: Plan, ids: QuestionIds) -> Everybody:
         """Return the people who answered all of the given questions."""
@@ -133,7 +145,7 @@ class Everybody(NamedTuple):
         axis, parts = self.parts(plan, ids)
         one = np.array(1.0)
         shares = [
-            true_table(plan, closed, true_moments(plan, part, closed)) if closed else one
+            true_table(plan, closed, true_moments(plan, part.people, closed)) if closed else one
             for part in parts
         ]
         return np.stack(
@@ -363,7 +375,7 @@ def simulate(
         questions are open, as many as `randomize` would release, in their strata.
     fixed_people : bool
         Whether people are drawn, and their amounts rounded, only once. The errors are then those of
-        the noise alone, otherwise those of noise and sampling.
+        the noise alone, otherwise those of noise and sampling. So it is for a census.
     simultaneous : {"max-t", "bonferroni"}, optional
         As for `estimate`.
     weight_to : sequence of str
@@ -403,7 +415,7 @@ def simulate(
     if not 0 <= seed < MOST_SEED:
         raise UsageError.of("seed", "shared.no-seed", value=seed)
     check_method(simultaneous)
-    planned = plan(survey)
+    planned, fixed_people = plan(survey), fixed_people or survey.census
     everybody = people_of_file(survey, load_answers(answers, survey))
     generator, keystream = np.random.default_rng(seed), Keystream.for_simulation(seed)
     if fixed_people:
@@ -493,16 +505,18 @@ def _theory(
     """Return the standard error that every cell should have with `number` people."""
     closed = plan.survey.closed(ids)
 
-    def of(people: EncodedAnswers, number: int, noise_only: bool) -> np.ndarray:
+    def of(part: ReleasedPeople, number: int, noise_only: bool) -> np.ndarray:
         weights = [(source.message, source.weight) for source in sources(plan, closed)]
-        shares = true_moments(plan, people, closed)
+        shares = true_moments(plan, part.people, closed)
         cells = true_table(plan, closed, shares)
-        return theoretical_error(plan, weights, closed, shares, cells, noise_only, number)
+        stated = plan, weights, closed, shares, cells
+        return theoretical_error(*stated, noise_only, number, part.releases)
 
     if closed == ids:
-        return of(population.people, number, noise_only)
+        everybody = ReleasedPeople(population.people, max(len(population.releases), 1))
+        return of(everybody, number, noise_only)
     axis, parts = population.parts(plan, ids)
-    each = [of(part, part.number, True) if closed else np.array(0.0) for part in parts]
+    each = [of(part, part.people.number, True) if closed else np.array(0.0) for part in parts]
     noise = np.stack([w * error for w, error in zip(axis.shares, each, strict=True)], axis.place)
     cells = population.cells(plan, ids)
     sampling = 0.0 if noise_only else cells * (1 - cells) / number
@@ -588,17 +602,22 @@ class Trial:
         keystream: Keystream,
     ) -> Collection:
         message, records = self.plan.messages[number], self.records[number]
-        if records is None:
+        draws = SERVICES if message.by_services else 0
+        if message.added is not None:
+            counts = people_in_cells(message, people.take(drawn))
+            packed = as_counts(with_noise(counts, message.added, draws, keystream))
+        elif records is None:
             packed = randomize_message(self.plan, message, people.take(drawn), keystream)
         else:
             packed = randomize_records(records[drawn], self.plan, message, keystream)
         return Collection(
             plan=self.plan.digest,
             message=number,
-            bits=message.bits,
+            bits=message.file_bits,
             packed=packed,
             seed=keystream.seed,
             id=f"{label(names)} {number}",
             people=message.declared(len(drawn)),
             strata=names,
+            draws=draws,
         )

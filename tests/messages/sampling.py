@@ -18,6 +18,7 @@ from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import permanent_bits
 from incrowd.sampling.records import KeystreamCoins, respond
 from tests.messages.shared import file, made, people, survey
+from tests.oracles import service_plans
 
 BYTES = np.zeros((2, 1), np.uint8)
 STREAM = Keystream.for_simulation(1)
@@ -58,7 +59,14 @@ def remembered(rows, **options):
     return lambda _: incrowd.randomize(incrowd.plan(asked), answers, **options)
 
 
+def fewer_than_a_release(_):
+    """Nine people, whose counts a data owner would publish."""
+    answers = pa.table({"smokes": ["yes"] * 9, "team": ["a"] * 9})
+    incrowd.randomize(service_plans.plan_of(service_plans.survey_of()), answers)
+
+
 CASES = {
+    "fewer people than a release needs": fewer_than_a_release,
     "a negative number of rows": lambda _: flip_mask(1, (-1, 3), STREAM),
     "records of another shape": lambda _: respond(BYTES, 9, BitFlip(1), STREAM),
     "a padding bit": lambda _: respond(BYTES + 255, 3, BitFlip(1), STREAM),

@@ -22,6 +22,7 @@ from incrowd.reports.moments import histogram
 from incrowd.reports.tally_files import as_text, load_tally, of_text
 from tests.messages.shared import file, made, reports, reports_file
 from tests.oracles.releases import stated_release
+from tests.oracles.service_plans import plan_of, survey_of
 
 
 def counted(kind="bits", **options):
@@ -196,7 +197,21 @@ def busy(folder):
         pass
 
 
+def published(**changed):
+    """Counts of a data owner that say something else of themselves."""
+
+    def call(_):
+        answers = pa.table({"smokes": ["yes"] * 12, "team": ["a"] * 12})
+        (counts,) = incrowd.randomize(PUBLISHED, answers, simulation_seed=1)
+        return incrowd.count(PUBLISHED, replace(counts, **changed))
+
+    return call
+
+
+PUBLISHED = plan_of(survey_of())
 CASES = {
+    "counts without their noise": published(draws=0),
+    "counts of fewer cells": published(packed=np.zeros((2, 8), np.uint8)),
     "an unknown kind of counts": lambda _: incrowd.count(made(), reports(), kind="triples"),
     "no file of reports": lambda folder: incrowd.load_reports(folder / "none.parquet"),
     "reports that are none": lambda folder: incrowd.load_reports(file(folder, "r.parquet", "abc")),

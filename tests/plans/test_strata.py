@@ -115,7 +115,9 @@ def test_files_and_the_network_release_the_same_strata(counts, rule):
         closes=CLOSES, enough=None, least_people=asked.crowd, small_strata=asked.small_strata
     )
     stored = [StratumState(number, OPEN, None, people) for number, people in enumerate(counts)]
-    assert grouped(asked, numbers) == due(stored, datetime.fromisoformat(CLOSES), bundle)
+    assert grouped(asked, numbers, asked.crowd) == due(
+        stored, datetime.fromisoformat(CLOSES), bundle
+    )
 
 
 # --- what releases say of open questions ----------------------------------------------------------

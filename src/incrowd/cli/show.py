@@ -15,7 +15,7 @@ from incrowd.estimation.receipts import (
     unaccounted,
     without_receipt,
 )
-from incrowd.plans import Plan
+from incrowd.plans import Message, Plan
 from incrowd.plans.claims import ClaimedRelease
 from incrowd.plans.strata import left_out
 from incrowd.presentation import terminal
@@ -24,18 +24,24 @@ from incrowd.reports.tally import Tally
 from incrowd.sampling.streaming import WrittenReports
 from incrowd.views import Result, View, of_the_only
 
+CURATED = (
+    "the counts protect people from everyone who reads them, and not from whoever has the answers: "
+    "publish the counts, and nothing else"
+)
+
 
 def randomized(plan: Plan, written: WrittenReports, json: bool) -> None:
     """Show the files written. For one message, its bits and file are repeated at the top level."""
     strata = [{"strata": list(names)} for names in written.strata] or [{}] * len(written.files)
+    files = list(zip(cycle(plan.messages), written.reports, written.files, strict=False))
     messages = [
-        {"questions": list(m.ids), "reports": reports, "bits": m.bits, "output": str(file)} | names
-        for m, reports, file, names in zip(
-            cycle(plan.messages), written.reports, written.files, strata, strict=False
-        )
+        {"questions": list(message.ids), _kind(message): number}
+        | {"bits": message.file_bits, "output": str(file)}
+        | names
+        for (message, number, file), names in zip(files, strata, strict=True)
     ]
     facts = {
-        "reports": sum(written.reports),
+        "reports": sum(number for message, number, _ in files if not message.by_services),
         "rows": written.rows,
         "people": written.rows,
         **of_the_only(messages, "bits", "output"),
@@ -47,20 +53,32 @@ def randomized(plan: Plan, written: WrittenReports, json: bool) -> None:
     if printed_as_json(json, facts, written.seed):
         return
     say(f"randomized {quantity(written.rows, 'rows')} of answers")
-    for reports, file in zip(written.reports, written.files, strict=True):
-        say(f"wrote {quantity(reports, 'reports')} to {file}")
+    for message, number, file in files:
+        say(f"wrote {quantity(number, _kind(message))} to {file}")
+    if plan.by_services:
+        say(CURATED)
+
+
+def _kind(message: Message) -> str:
+    """Return what the rows of a file are."""
+    return "counts" if message.by_services else "reports"
 
 
 def counted(tally: Tally, output: Path, json: bool) -> None:
     """Show the counts of a tally."""
     messages = {
-        number + 1: {"accepted": counts.accepted, "rejected": counts.rejected}
+        number + 1: {"people": counts.declared, "noise_added": counts.draws}
+        if counts.draws
+        else {"accepted": counts.accepted, "rejected": counts.rejected}
         for number, counts in sorted(tally.messages.items())
     }
     facts = {"output": str(output), "tables": tally.tables, "messages": messages}
     if printed_as_json(json, facts, tally.seed):
         return
     for number, counts in messages.items():
+        if "people" in counts:
+            say(f"message {number}: published counts of {quantity(counts['people'], 'people')}")
+            continue
         say(f"message {number}: {counts['accepted']:,} accepted, {counts['rejected']:,} rejected")
     say(f"wrote {output}")
 

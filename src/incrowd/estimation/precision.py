@@ -331,11 +331,13 @@ def theoretical_error(
     cells: np.ndarray,
     noise_only: bool,
     people: int,
+    releases: int = 1,
 ) -> np.ndarray:
     """Return the standard error that every cell of a table should have: Vinterbo, section 3.2.
 
     messages: those that hold the table, with their weights. shares: the true joint shares of set
-    bits; cells: the true table. noise_only: leave out the sampling of `people`. A table that
+    bits; cells: the true table. noise_only: leave out the sampling of `people`. releases: in
+    how many releases they are: services add noise to the counts of each. A table that
     several messages hold is combined as its estimate is.
     """
     questions = [plan.survey.question(id) for id in ids]
@@ -347,7 +349,7 @@ def theoretical_error(
     if len(by_weight) < len(messages):
         cross = [message for message in plan.messages if message.cells]
         weight = planned_weight(cross, ids, plan.survey.crowd)
-        by_weight.append((weight, planned_noise(cross, questions, people)))
+        by_weight.append((weight, planned_noise(cross, questions, people, releases)))
     total = sum(weight for weight, _ in by_weight)
     noise = np.sum([(weight / total) ** 2 * each / people for weight, each in by_weight], axis=0)
     if noise_only:

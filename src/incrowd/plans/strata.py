@@ -62,10 +62,11 @@ def releases(people: Mapping[int, int], least: int, rule: SmallStrataRule) -> li
     return large + ([small] if merged else [])
 
 
-def grouped(survey: Survey, numbers: np.ndarray) -> list[StratumGroup]:
-    """Return the releases by the survey's crowd and rule. numbers: the stratum of each person."""
+def grouped(survey: Survey, numbers: np.ndarray, least: int) -> list[StratumGroup]:
+    """Return the releases by the survey's rule. numbers: the stratum of each person. least: how
+    many people a release needs."""
     people = dict(enumerate(np.bincount(numbers).tolist()))
-    return releases(people, survey.crowd, survey.small_strata)
+    return releases(people, least, survey.small_strata)
 
 
 def left_out(survey: Survey, released: Iterable[StratumNames]) -> StratumNames:

@@ -9,6 +9,7 @@ import numpy as np
 from incrowd.catalog.sentences import FileDigest, Sentence, sentence
 from incrowd.errors import ReportsError
 from incrowd.plans import Message, Plan
+from incrowd.plans.message import SERVICES
 from incrowd.plans.strata import StratumNames, label, strata
 from incrowd.reports.collection import Collection
 from incrowd.reports.moments import extract
@@ -37,6 +38,9 @@ def check_origin(plan: Plan, digest: str, reports: Collection) -> Message:
     bits = message.file_bits
     if reports.bits != bits or reports.packed.shape[1] != -(-bits // 8):
         raise ReportsError.of("reports", "reports.number-of-bits", bits=reports.bits, planned=bits)
+    if message.by_services and not plan.own_draws <= reports.draws <= SERVICES:
+        why = sentence("reports.wrong-draws", draws=reports.draws)
+        raise ReportsError.of("reports", "reports.impossible", message=reports.message + 1, why=why)
     if reports.people is None and message.declared(0) is not None:
         raise ReportsError.of("reports", "reports.no-people")
     check_stratum(plan, "reports", reports.strata)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from incrowd.accountant.additive import AdditiveNoise
 from incrowd.catalog.sentences import FileDigest, Sentence, sentence
 from incrowd.errors import IncrowdError, Place, ReportsError
 from incrowd.plans import CellsMessage, Message, Plan
@@ -263,6 +264,60 @@ class ImpossiblePeople:
     reports: int
     low: int
     high: int
+
+
+@dataclass(frozen=True)
+class PublishedSum:
+    """Published counts of which every person is in exactly one: what they add up to.
+
+    message: its number, from 1. strata: those of the release. counts: how many there are.
+    deviation: the standard deviation of the noise of their sum. most: how far noise takes the sum
+    from the number of people, but for a probability below FALSE_ALARM on each side.
+    """
+
+    message: int
+    strata: StratumNames
+    counts: int
+    people: int
+    total: int
+    deviation: float
+    most: float
+
+    @property
+    def z(self) -> float:
+        """The difference from the number of people, in standard deviations."""
+        return (self.total - self.people) / self.deviation
+
+    @property
+    def possible(self) -> bool:
+        """Whether noise can explain the difference."""
+        return abs(self.total - self.people) <= self.most
+
+
+def published_sums(
+    plan: Plan, tallies: Sequence[MessageTally], strata: StratumNames = ()
+) -> Iterator[PublishedSum]:
+    """Yield the sums of the published counts of a release whose people are known to be in one cell
+    each."""
+    for number, (message, counts) in enumerate(zip(plan.messages, tallies, strict=True), 1):
+        if message.added is None or message.ids not in counts.tables:
+            continue
+        people, *cells = counts.tables[message.ids].tolist()
+        for block in message.crossing.blocks:
+            if block.exclusive and block.shape != (1,):
+                drawn, total = block.size * counts.draws, sum(cells[block.cells])
+                deviation = math.sqrt(drawn * message.added.variance)
+                most = _farthest(message.added, drawn)
+                yield PublishedSum(number, strata, block.size, people, total, deviation, most)
+
+
+def _farthest(law: AdditiveNoise, numbers: int) -> float:
+    """Return how far a sum of so many numbers of a law strays from 0, but for a probability below
+    FALSE_ALARM on each side: Chernoff's bound, at the best of some exponents."""
+    exponents = np.geomspace(1e-3, 1e2, 500) / (law.deviation or 1.0)
+    places = np.arange(-law.reach, law.reach + 1)
+    logs = scipy.special.logsumexp(np.outer(exponents, places), axis=1, b=law.chances)
+    return float(((numbers * logs - math.log(FALSE_ALARM)) / exponents).min())
 
 
 def impossible_rates(plan: Plan, tallies: Sequence[MessageTally]) -> Iterator[Impossible]:

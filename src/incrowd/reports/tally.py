@@ -111,9 +111,10 @@ class Tally:
     releases: frozenset[ClaimedRelease] = frozenset()
 
     def __repr__(self) -> str:
-        accepted = sum(counts.accepted for counts in self.messages.values())
-        tables, reports = quantity(len(self.tables), "tables"), quantity(accepted, "reports")
-        counted = f"{tables} of {self.kind}, {reports}"
+        each = self.messages.values()
+        accepted = [counts.accepted for counts in each if not counts.draws]
+        reports = quantity(sum(accepted), "reports") if accepted or not each else "published counts"
+        counted = f"{quantity(len(self.tables), 'tables')} of {self.kind}, {reports}"
         return f"Tally(plan={self.plan[:12]}…, {counted}{views.simulated(self.seed)})"
 
     def __add__(self, other: Tally) -> Tally:
@@ -281,6 +282,11 @@ def as_counts(counts: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(counts, "<i8").view(np.uint8).reshape(-1, COUNT_BITS // 8)
 
 
+def of_rows(packed: np.ndarray) -> np.ndarray:
+    """Return the counts that `as_counts` wrote: int64, shape (cells,)."""
+    return np.ascontiguousarray(packed).view("<i8").reshape(-1).astype(np.int64)
+
+
 def published(part: Collection, cells: int) -> np.ndarray:
     """Return the published counts of the cells in a collection: int64, shape (cells,).
 
@@ -288,7 +294,7 @@ def published(part: Collection, cells: int) -> np.ndarray:
     """
     if part.packed.shape != (cells, COUNT_BITS // 8) or part.draws < 1 or part.part:
         raise ReportsError.of("reports", "reports.no-counts", value=part.id, cells=cells)
-    return np.ascontiguousarray(part.packed).view("<i8").reshape(-1).astype(np.int64)
+    return of_rows(part.packed)
 
 
 def cohort_counts(packed: np.ndarray, bits: slice, cohort_bits: int) -> np.ndarray:

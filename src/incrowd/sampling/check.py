@@ -354,10 +354,22 @@ def _strata(survey: Survey, table: pa.Table) -> list[int]:
         return []
 
 
+def _least(survey: Survey) -> int:
+    """Return the number of people that a release needs: the crowd, unless services add all noise,
+    which they cannot if a question cannot be sent as cells."""
+    alone = all(not (question.hashed or question.randomizer) for question in survey.randomized)
+    return survey.least if alone and survey.privacy.noise == "services" else survey.crowd
+
+
 def _crowd(survey: Survey, people: int, strata: Counter[int]) -> Iterator[AnswersFinding]:
-    """Yield findings about too few people for the crowd, or for strata."""
+    """Yield findings about too few people for the crowd, for a release, or for strata."""
+    least = _least(survey)
     if not survey.open:
-        if people < survey.crowd:
+        if least < survey.crowd:
+            if people < least:
+                message = sentence("sampling.fewer-than-least", people=people, least=least)
+                yield AnswersFinding(("least",), message, refused=True)
+        elif people < survey.crowd:
             message = sentence("sampling.few-people", people=people, crowd=survey.crowd)
             yield AnswersFinding(("crowd",), message)
         return
@@ -365,9 +377,9 @@ def _crowd(survey: Survey, people: int, strata: Counter[int]) -> Iterator[Answer
         return
     numbers = np.repeat(list(strata), list(strata.values()))
     try:
-        groups = released(survey, numbers)
+        groups = released(survey, numbers, least)
     except AnswersError as error:
         yield from _refused(error.problems)
         return
-    for line in release_lines(survey, numbers, groups):
+    for line in release_lines(survey, numbers, groups, least):
         yield AnswersFinding(("strata",), line)

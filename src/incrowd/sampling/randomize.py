@@ -25,6 +25,8 @@ from incrowd.plans import Message, Plan
 from incrowd.plans.strata import StratumGroup, StratumNames
 from incrowd.reports.collection import Collection
 from incrowd.reports.folder import save_reports
+from incrowd.reports.tally import as_counts
+from incrowd.sampling.added import people_in_cells
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.permanent import DeviceKey, DeviceKeys, remembering
 from incrowd.sampling.records import draw_cohorts, randomize_cells, randomize_records, repeat_cells
@@ -43,6 +45,7 @@ from incrowd.sampling.streaming import (
     header,
     in_two_passes,
     no_bar,
+    publish,
 )
 from incrowd.survey import Survey, WithEdges, takes_numbers
 
@@ -125,6 +128,10 @@ def randomize(
 ) -> tuple[Collection, ...]:
     """Encode, randomize, and shuffle the answers.
 
+    If the plan says that services add the noise of some cells, their people are counted, and noise
+    is added to the counts: once, or twice if the survey states a `service_epsilon`. This protects
+    people from readers of the counts, and not from whoever calls this function.
+
     Parameters
     ----------
     plan : Plan
@@ -144,12 +151,14 @@ def randomize(
     -------
     tuple of Collection
         One for each message; if questions are open, one for each stratum and message. Strata with
-        fewer people than the survey's crowd are merged or left out, as its `small_strata` says.
+        fewer people than a release needs are merged or left out, as the survey's `small_strata`
+        says.
 
     Raises
     ------
     AnswersError
-        If the answers do not fit the survey, or no stratum is large enough.
+        If the answers do not fit the survey, no stratum is large enough, or fewer people answered
+        than a release of counts needs.
     UsageError
         If a device key is needed.
     PlanFileError
@@ -182,10 +191,13 @@ def randomize(
     persons = "rows" if id is None else "ids"
     for names, some, keys in crowds(plan, people, memory):
         for number, message in enumerate(plan.messages):
-            packed = randomize_message(plan, message, some, keystream, keys)
-            shuffled = np.take(packed, permutation(len(packed), keystream), axis=0)
+            if message.cells and message.by_services:
+                packed = publish(plan, message, people_in_cells(message, some), keystream)
+            else:
+                reports = randomize_message(plan, message, some, keystream, keys)
+                packed = np.take(reports, permutation(len(reports), keystream), axis=0)
             head = header(plan, number, some.number, keystream)
-            collections.append(replace(head, packed=shuffled, persons=persons, strata=names))
+            collections.append(replace(head, packed=packed, persons=persons, strata=names))
     return tuple(collections)
 
 
@@ -293,8 +305,8 @@ def _counted(
         counts.update(EncodedAnswers.of(asked, table, before).strata(asked).tolist())
         before += table.num_rows
     numbers = np.repeat(*(np.array(list(each)) for each in (counts, counts.values())))
-    groups = released(survey, numbers)
-    warn_of_small_strata(survey, numbers, groups)
+    groups = released(survey, numbers, plan.least)
+    warn_of_small_strata(survey, numbers, groups, plan.least)
     if (files := len(groups) * len(plan.messages)) > MOST_FILES:
         raise AnswersError.of(
             "answers", "sampling.too-many-collections", collections=files, most=MOST_FILES
@@ -332,7 +344,9 @@ def _drawing(
         memory = remembering(plan, people.number, None, key)
         people = rounded(people, keystream)
         return [
-            randomize_message(plan, message, some, keystream, memory)
+            as_counts(people_in_cells(message, some))
+            if message.cells and message.by_services
+            else randomize_message(plan, message, some, keystream, memory)
             for some in people_of(plan, people, groups)
             for message in plan.messages
         ]

@@ -100,6 +100,21 @@ class Disk(NamedTuple):
         return [self.open_files.enter_context(bucket) for bucket in empty]
 
 
+class Rows(NamedTuple):
+    """What is drawn of each message. width: the bytes of a row.
+
+    counted: whether the rows are counts of cells, which stay in order, or reports, which are
+    spread over random buckets.
+    """
+
+    width: int
+    counted: bool = False
+
+    def cut(self, drawn: np.ndarray, buckets: int, keystream: Keystream) -> list[np.ndarray]:
+        """Return the rows of one batch for each bucket: for one only if they are counts."""
+        return [drawn] if self.counted else spread(drawn, buckets, keystream)
+
+
 class _Batch(NamedTuple):
     answers: pa.Table
     before: int  # rows of the file that come before
@@ -109,7 +124,7 @@ class _Batch(NamedTuple):
 
 def spread_answers(
     draw: DrawReports,
-    widths: Sequence[int],
+    kinds: Sequence[Rows],
     tables: AnswerTables,
     keystream: Keystream,
     disk: Disk,
@@ -117,13 +132,13 @@ def spread_answers(
 ) -> tuple[int, list[list[Bucket]]]:
     """Run the first pass; return the number of rows, and the buckets of each message.
 
-    draw: makes the reports of each message. widths: bytes of one report of each. done: called with
-    the amount read when a table's reports are in their buckets. Raises what `draw` does.
+    draw: makes the rows of each message. kinds: what they are. done: called with the amount read
+    when a table's reports are in their buckets. Raises what `draw` does.
     """
-    number = 1 << max(FILES // len(widths), 1).bit_length() - 1  # a power of two
-    buckets = [disk.buckets(number, width) for width in widths]
+    number = 1 << max(FILES // len(kinds), 1).bit_length() - 1  # a power of two
+    buckets = [disk.buckets(1 if kind.counted else number, kind.width) for kind in kinds]
     rows = 0
-    work = partial(_spread_batch, draw, number)
+    work = partial(_spread_batch, draw, kinds, number)
     for batch, parts in in_order(work, _batches(tables, keystream)):
         for bucket, packed in zip(chain.from_iterable(buckets), parts, strict=True):
             bucket.add(packed)
@@ -139,11 +154,14 @@ def _batches(tables: AnswerTables, keystream: Keystream) -> Iterator[_Batch]:
         before += table.num_rows
 
 
-def _spread_batch(draw: DrawReports, number: int, batch: _Batch) -> tuple[_Batch, list[np.ndarray]]:
-    """Return the reports of one batch, for each message and each of its buckets."""
+def _spread_batch(
+    draw: DrawReports, kinds: Sequence[Rows], number: int, batch: _Batch
+) -> tuple[_Batch, list[np.ndarray]]:
+    """Return the rows of one batch, for each message and each of its buckets."""
     parts = []
-    for packed in draw(batch.answers, batch.before, batch.keystream):
-        parts += spread(packed, number, batch.keystream)
+    drawn = draw(batch.answers, batch.before, batch.keystream)
+    for kind, packed in zip(kinds, drawn, strict=True):
+        parts += kind.cut(packed, number, batch.keystream)
     return batch, parts
 
 

@@ -21,45 +21,63 @@ def crowds(
 ) -> Iterator[tuple[StratumNames, EncodedAnswers, DeviceKeys | None]]:
     """Yield the people of every release with their device keys; all people if no question is open.
 
-    Warns about strata that are left out or merged. Raises AnswersError if none is large enough.
+    Warns about strata that are left out or merged. Raises AnswersError if none is large enough, or
+    if noise is added to counts of fewer people than a release needs.
     """
     if not plan.survey.open:
+        check_people(plan, people.number)
         yield (), people, memory
         return
     numbers = people.strata(plan.survey)
-    groups = released(plan.survey, numbers)
-    warn_of_small_strata(plan.survey, numbers, groups)
+    groups = released(plan.survey, numbers, plan.least)
+    warn_of_small_strata(plan.survey, numbers, groups, plan.least)
     for names, rows in zip(groups, rows_of(plan, people, groups), strict=True):
         yield names, people.take(rows), memory and [memory[row] for row in rows]
 
 
-def released(survey: Survey, numbers: np.ndarray) -> dict[StratumNames, StratumGroup]:
-    """Return the releases by the survey's rule. numbers: the stratum of each person. Raises as
-    `crowds`."""
+def check_people(plan: Plan, people: int) -> None:
+    """Raise AnswersError if only the services add noise, and a release needs more people."""
+    if plan.guarantee.crowd is None and people < plan.least:
+        raise AnswersError.of(
+            "answers", "sampling.fewer-than-least", people=people, least=plan.least
+        )
+
+
+def released(survey: Survey, numbers: np.ndarray, least: int) -> dict[StratumNames, StratumGroup]:
+    """Return the releases by the survey's rule. numbers: the stratum of each person. least: how
+    many people a release needs. Raises as `crowds`."""
     labels = strata(survey)
-    releases = {tuple(labels[n] for n in group): group for group in grouped(survey, numbers)}
+    groups = grouped(survey, numbers, least)
+    releases = {tuple(labels[n] for n in group): group for group in groups}
     if not releases:
         raise AnswersError.of(
             "answers",
             "sampling.small-strata",
             people=int(np.bincount(numbers).max(initial=0)),
-            crowd=survey.crowd,
+            crowd=least,
         )
     return releases
 
 
 def warn_of_small_strata(
-    survey: Survey, numbers: np.ndarray, releases: Mapping[StratumNames, StratumGroup]
+    survey: Survey,
+    numbers: np.ndarray,
+    releases: Mapping[StratumNames, StratumGroup],
+    least: int,
 ) -> None:
     """Warn about strata that are left out or merged."""
-    for line in release_lines(survey, numbers, releases):
+    for line in release_lines(survey, numbers, releases, least):
         warnings.warn(str(line), IncrowdWarning, stacklevel=2)
 
 
 def release_lines(
-    survey: Survey, numbers: np.ndarray, releases: Mapping[StratumNames, StratumGroup]
+    survey: Survey,
+    numbers: np.ndarray,
+    releases: Mapping[StratumNames, StratumGroup],
+    least: int,
 ) -> Iterator[Sentence]:
-    """Yield a warning about the strata that are left out, and one about each merged release."""
+    """Yield a warning about the strata that are left out, and one about each merged release.
+    least: how many people a release needs."""
     labels = strata(survey)
     people = np.bincount(numbers, minlength=len(labels))
     rest = [n for n, name in enumerate(labels) if people[n] and name in left_out(survey, releases)]
@@ -68,16 +86,18 @@ def release_lines(
             "sampling.not-released",
             strata=[labels[n] for n in rest],
             people=int(people[rest].sum()),
-            crowd=survey.crowd,
+            crowd=least,
         )
     for names in releases:
         if len(names) > 1:
-            yield sentence("sampling.released-as-one", strata=label(names), crowd=survey.crowd)
+            yield sentence("sampling.released-as-one", strata=label(names), crowd=least)
 
 
 def warn_of_fewer_people(plan: Plan, people: int) -> None:
-    """Warn if there are fewer people than the crowd, unless questions are open."""
-    if people < plan.survey.crowd and not plan.survey.open:
+    """Warn if a guarantee counts on a crowd and fewer people took part, unless questions are
+    open."""
+    counts = plan.guarantee.crowd is not None
+    if counts and people < plan.survey.crowd and not plan.survey.open:
         line = sentence("sampling.few-randomized", people=people, crowd=plan.survey.crowd)
         warnings.warn(str(line), IncrowdWarning, stacklevel=3)
 
