@@ -20,9 +20,11 @@ from incrowd.plans.strata import StratumNames
 from incrowd.reports.consistency import (
     Impossible,
     ImpossiblePeople,
+    PublishedSum,
     check_strata,
     impossible_people,
     impossible_rates,
+    published_sums,
 )
 from incrowd.reports.tally import MessageTally
 
@@ -43,7 +45,7 @@ class Verification:
     guarantee : Guarantee
         What holds for the reports; without reports, the guarantee of the plan.
     reports : int or None
-        How many were accepted; None if none were given.
+        How many were accepted; None if none were given, or only published counts.
     rejected : int
         How many no client can have sent.
     impossible : tuple of Impossible or None
@@ -51,8 +53,11 @@ class Verification:
         probability between two bounds.
     impossible_people : tuple of ImpossiblePeople or None
         Numbers of people that cannot have sent so many, or so few, reports.
+    sums : tuple of PublishedSum
+        What published counts add up to, of which every person is in exactly one.
     missing : int
-        How many people the plan's crowd still lacks, in the smallest stratum if questions are open.
+        How many people the plan's crowd still lacks, in the smallest stratum if questions are open;
+        if services add all noise, how many a release lacks.
     absent : tuple of int
         The messages, counted from 1, of which no reports were given.
     seed : int or None
@@ -84,6 +89,7 @@ class Verification:
     rejected: int = 0
     impossible: tuple[Impossible, ...] | None = None
     impossible_people: tuple[ImpossiblePeople, ...] | None = None
+    sums: tuple[PublishedSum, ...] = ()
     missing: int = 0
     absent: tuple[int, ...] = ()
     seed: int | None = None
@@ -100,8 +106,9 @@ class Verification:
     def holds(self) -> bool:
         """Whether nothing contradicts the plan, its promise to these people, or the reports."""
         wrong = self.impossible or self.impossible_people
+        unlike = any(not each.possible for each in self.sums)
         return self.promise_holds and not (
-            wrong or self.rejected or self.missing or self.contradicted
+            wrong or unlike or self.rejected or self.missing or self.contradicted
         )
 
 
@@ -115,8 +122,8 @@ def verify(
     plan : Plan
         The plan.
     reports : Collection or iterable of Collection, optional
-        They must have the plan's digest and length. The rate of every bit, and the number of
-        reports of cells, must be within their bounds up to sampling error.
+        They must have the plan's digest and length. The rate of every bit, the number of reports of
+        cells, and the sums of published counts must be within their bounds up to sampling error.
     received : sequence of Received
         The receipts of reports that came over a network.
 
@@ -157,11 +164,14 @@ def verify(
         certificate,
         holds,
         counted_guarantee(plan, counted, smallest, received),
-        reports=sum(f.accepted for f in tallies),
+        reports=_accepted(plan, tallies),
         rejected=sum(f.rejected for f in tallies),
         impossible=tuple(impossible_rates(plan, tallies)),
         impossible_people=tuple(
             wrong for crowd in each.values() for wrong in impossible_people(plan, crowd)
+        ),
+        sums=tuple(
+            total for names, crowd in each.items() for total in published_sums(plan, crowd, names)
         ),
         missing=max(plan.least - smallest, 0),
         absent=tuple(
@@ -222,6 +232,13 @@ def _of_all(plan: Plan, messages: Mapping[int, MessageTally]) -> list[MessageTal
     """Return the counts of every message; zero counts for messages without reports."""
     nothing = MessageTally(0, 0, 0, {})
     return [messages.get(number, nothing) for number in range(len(plan.messages))]
+
+
+def _accepted(plan: Plan, tallies: Sequence[MessageTally]) -> int | None:
+    """Return the number of accepted reports; of published counts nobody knows it."""
+    pairs = zip(plan.messages, tallies, strict=True)
+    accepted = [counts.accepted for message, counts in pairs if not message.by_services]
+    return sum(accepted) if accepted else None
 
 
 def _people(plan: Plan, tallies: Sequence[MessageTally]) -> int:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -185,10 +186,11 @@ def test_the_planned_noise_is_that_of_one_person(setting):
     reading, wanted, _ = setting
     messages = [part.message for part in reading.parts]
     table = reading.table(wanted, True, ONE_REPORT)
-    assert planned_noise(messages, wanted) == pytest.approx(table.error.noise**2 * PEOPLE)
+    planned = planned_noise(messages, wanted, PEOPLE)
+    assert planned == pytest.approx(table.error.noise**2 * PEOPLE)
     ids = tuple(question.id for question in wanted)
     noise = reading.combined(ids).noise_variance
-    assert planned_weight(messages, ids) == pytest.approx(1 / (noise * PEOPLE))
+    assert planned_weight(messages, ids, PEOPLE) == pytest.approx(1 / (noise * PEOPLE))
 
 
 def test_expected_cells_are_those_of_independent_answers():
@@ -264,7 +266,7 @@ def test_the_amounts_of_cells_are_those_of_their_table():
     most as far as the worst of all cells of both messages, five times."""
     law = random_law([A, D], 7)
     reading = counts_of([[D, A], [D]], law)
-    found = mean(evidence(None, D, [reading], places=(5,)))
+    found = mean(evidence(SimpleNamespace(by_services=False), D, [reading], places=(5,)))
     joint = joint_of([D], reading, noise_only=False, margin=True)
     expected = mean(evidence_of(D, joint, np.zeros((1, 4, 4)), PEOPLE))
     assert found.estimate == pytest.approx(expected.estimate)
@@ -274,7 +276,14 @@ def test_the_amounts_of_cells_are_those_of_their_table():
         for bit in np.eye(len(part.reports)):
             parts = list(reading.parts)
             parts[number] = part._replace(reports=part.reports + bit)
-            false = mean(evidence(None, D, [CellsReading(tuple(parts), 1.0)], places=(5,)))
+            false = mean(
+                evidence(
+                    SimpleNamespace(by_services=False),
+                    D,
+                    [CellsReading(tuple(parts), 1.0)],
+                    places=(5,),
+                )
+            )
             moved.append(abs(false.estimate - found.estimate))
     assert found.influence == pytest.approx(5 * max(moved))
 
@@ -334,7 +343,11 @@ def test_the_bootstrap_draws_noise_of_the_tables_covariance():
     5 standard errors of 4,000 draws. Wrong: the noise of a single message's cells."""
     table, people, draws = noisy_table(), 1000, 4000
     shares = project_to_simplex(table.shares).estimate
-    found = bootstrap_bias_of_cells(lambda cells: cells, shares, table, people, draws)
+
+    def noise(generator):
+        return table.by_effect(generator.standard_normal(shares.shape), np.sqrt)
+
+    found = bootstrap_bias_of_cells(lambda cells: cells, shares, noise, people, draws)
     expected = np.sqrt(table.noise_variance + shares * (1 - shares) / people)
     assert np.all(np.abs(found.spread / expected - 1) < 5 / math.sqrt(2 * draws))
     assert np.all(np.abs(found.bias) < 5 * expected / math.sqrt(draws))

@@ -16,9 +16,10 @@ import scipy
 from numpy.typing import ArrayLike
 
 from incrowd.estimation.cell_errors import CellErrors, at_least
-from incrowd.estimation.decoders import DecoderMatrix, by_axis, merging
+from incrowd.estimation.decoders import DecoderMatrix, by_axis, dense, merging
 from incrowd.estimation.interactions import CellSource, CombinedTable, combined, single_bit
 from incrowd.estimation.intervals import sampling_variance
+from incrowd.estimation.small_counts import PublishedCounts
 from incrowd.estimation.tables import Provenance, TableEstimate, check_cells
 from incrowd.plans import CellsMessage, Message
 from incrowd.plans.message import SERVICES
@@ -60,6 +61,50 @@ class CellCounts(NamedTuple):
         low, high = self.message.flips.inverse[1]
         return low + (high - low) * rate
 
+    def of_noise(self, generator: np.random.Generator) -> np.ndarray:
+        """Return noise alone, drawn for the reports of each cell: by the law of what services add;
+        that of many flips is nearly normal."""
+        law, size = self.message.added, self.message.record_bits
+        if law is not None:
+            drawn = generator.choice(len(law.chances), (self.draws, size), p=law.chances)
+            return np.asarray((drawn - law.reach).sum(axis=0))
+        flips = self.message.flips
+        return math.sqrt(self.people * flips.q * flips.p) * generator.standard_normal(size)
+
+    def published(
+        self, block: Block, questions: Sequence[AnyQuestion], margin: bool
+    ) -> PublishedCounts | None:
+        """Return the published counts of a table of some questions of a block; None if they are not
+        sums of these. Noise that was added twice to a cell counts as that of two cells."""
+        law = self.message.added
+        if law is None:
+            return None
+        sums, single = [dense(answer_sums(each, margin)) for each in questions], block.shape == (1,)
+        plain = all(np.array_equal(each, np.eye(2)) for each in sums)
+        if (single and not plain) or any(((each != 0) & (each != 1)).any() for each in sums):
+            return None
+        counts = np.rint(self.reports[block.cells]).astype(np.int64)
+        cells = reduce(np.multiply.outer, [each.sum(axis=1).astype(np.int64) for each in sums])
+        if single:
+            table = np.array([self.people - counts[0], counts[0]])
+        else:
+            ids = [question.id for question in questions]
+            rest = tuple(n for n, id in enumerate(block.questions) if id not in ids)
+            left = [id for id in block.questions if id in ids]
+            table = counts.reshape(block.shape).sum(axis=rest)
+            cells *= counts.size // table.size
+            table = by_axis(sums, table.transpose([left.index(id) for id in ids]))
+        adds_up = block.exclusive and not single
+        missing = self.people - int(counts.sum()) if adds_up else 0
+        return PublishedCounts(
+            noise=law,
+            people=self.people,
+            counts=np.rint(table).astype(np.int64),
+            cells=cells * self.draws,
+            of=np.full_like(cells, adds_up * block.size * self.draws),
+            missing=np.full_like(cells, missing),
+        )
+
     def telling(self, ids: QuestionIds) -> list[Block]:
         """Return the blocks of cells that are informative about a table: a single bit if the table
         has all of its questions, other cells if it has any."""
@@ -74,8 +119,8 @@ class CellCounts(NamedTuple):
     def sources(self, ids: QuestionIds) -> Iterator[CellSource]:
         """Yield the tables that this message estimates by itself, before sums are known, if they
         are informative about the table of some questions."""
-        shares, weight = self.shares, 1 / self.message.noise_variance(self.people)
-        errors = self.noise_variance, weight, self.report
+        shares, variance = self.shares, self.noise_variance
+        errors = variance, 1 / (variance * self.people), self.report
         several = {question.id for question in self.message.questions if question.many}
         for block in self.telling(ids):
             cells, questions = shares[block.cells], block.questions
@@ -115,18 +160,41 @@ class CellsReading(NamedTuple):
         """Return a table by generalized least squares, with the answers that the cells have."""
         return combined([source for part in self.parts for source in part.sources(ids)], ids)
 
+    def noise(self, ids: QuestionIds, generator: np.random.Generator) -> np.ndarray:
+        """Return the noise of all cells of a table, drawn at random."""
+        noisy = [
+            part._replace(reports=part.reports + part.of_noise(generator)) for part in self.parts
+        ]
+        other = self._replace(parts=tuple(noisy)).combined(ids)
+        return np.asarray(other.shares - self.combined(ids).shares)
+
+    def published(self, questions: Sequence[AnyQuestion], margin: bool) -> PublishedCounts | None:
+        """Return the published counts of a table, if it is read from the cells of one message, all
+        of whose people arrived; None if other messages make it more precise."""
+        ids = tuple(question.id for question in questions)
+        several = margin and any(question.many for question in questions)
+        if several or not any(part.message.by_services for part in self.parts):
+            return None
+        sources = [(part, block) for part in self.parts for block in part.telling(ids)]
+        weights = [weights for weights, _ in self.combined(ids).weights]
+        used = [each for each, parts in zip(sources, weights, strict=True) if parts.any()]
+        if len(used) > 1 or not set(ids) <= set(used[0][1].questions) or self.lost():
+            return None
+        return used[0][0].published(used[0][1], questions, margin)
+
     def largest_shift(self, table: CombinedTable, false_reports: FalseReports) -> float:
         """Return how far one sender can move a cell of a table: with all reports in the message in
         which they have most effect if all messages share their places, otherwise with those of
-        every message."""
+        every message. If services add the noise, she has reports of her own for each block of
+        cells."""
         telling = [part.message for part in self.parts for _ in part.telling(table.questions)]
         pairs = list(zip(telling, table.shifts, strict=True))
-        shifts = [
-            max(shift for message, shift in pairs if message is part.message)
-            * false_reports.of(part.message)
-            for part in self.parts
-            if any(message is part.message for message in telling)
-        ]
+        shifts = []
+        for message in (part.message for part in self.parts):
+            each = [shift for of, shift in pairs if of is message]
+            if each:
+                most = sum(each) if message.by_services else max(each)
+                shifts.append(most * false_reports.of(message))
         return max(shifts) if false_reports.shared else sum(shifts)
 
     def lost(self) -> float:
@@ -164,12 +232,13 @@ class CellsReading(NamedTuple):
             exclusive=tuple(question.exclusive for question in questions),
         )
         if not covariance:
-            return table
+            return table.with_errors(published=self.published(questions, margin=False))
         if several and not margin:  # how answers overlap is guessed from "any answer"
             arguments = questions, noise_only, false_reports
             cells = self.table(*arguments, covariance=True, margin=True).without_margins()
             error = replace(
                 table.error,
+                published=self.published(questions, margin=False),
                 covariance=cells.error.covariance,
                 noise_covariance=cells.error.noise_covariance,
             )
@@ -179,7 +248,8 @@ class CellsReading(NamedTuple):
         estimate, noise = _with_noise(questions, self, shape, margin)
         drawn = _in_both(questions, estimate, margin) - np.outer(estimate, estimate)
         table = replace(table, estimate=estimate, margins=tuple(margin for _ in questions))
-        return _with_covariance(table, self, noise, drawn)
+        table = _with_covariance(table, self, noise, drawn)
+        return table.with_errors(published=self.published(questions, margin))
 
 
 def expected_cells(
@@ -212,18 +282,25 @@ def planned_weight(messages: Sequence[CellsMessage], ids: QuestionIds, people: i
 
 
 def planned_noise(
-    messages: Sequence[CellsMessage], questions: Sequence[AnyQuestion], people: int
+    messages: Sequence[CellsMessage],
+    questions: Sequence[AnyQuestion],
+    people: int,
+    releases: int = 1,
 ) -> np.ndarray:
     """Return the noise variance of each cell of a table of so many people, times people, with the
-    noise of the plan."""
-    table = planned_table(messages, tuple(question.id for question in questions), people)
+    noise of the plan. releases: in how many releases the people are."""
+    ids = tuple(question.id for question in questions)
+    table = planned_table(messages, ids, people, releases)
     return people * table.variances([answer_sums(question) for question in questions])
 
 
-def planned_table(messages: Sequence[CellsMessage], ids: QuestionIds, people: int) -> CombinedTable:
-    """Return a table of so many people with the noise of the plan; no answers are used."""
+def planned_table(
+    messages: Sequence[CellsMessage], ids: QuestionIds, people: int, releases: int = 1
+) -> CombinedTable:
+    """Return a table of so many people with the noise of the plan; no answers are used. releases:
+    as in `planned_noise`."""
     nobody = [
-        CellCounts(message, people, np.zeros(message.record_bits))
+        CellCounts(message, people, np.zeros(message.record_bits), SERVICES * releases)
         for message in messages
         if not ids or not set(ids).isdisjoint(message.ids)
     ]
@@ -329,13 +406,9 @@ def _above_noise(part: CellCounts, reports: np.ndarray, cells: np.ndarray) -> np
     if law is None:
         q = part.message.flips.q
         return np.asarray(scipy.special.bdtrc(reports - 1, cells * part.people, q))
-    chances = np.zeros_like(reports, dtype=float)
-    for number in np.unique(cells):
-        total = reduce(np.convolve, [law.chances] * int(number * part.draws), np.ones(1))
-        above = np.append(np.cumsum(total[::-1])[::-1], 0.0)  # P[noise >= -reach + i]
-        at = np.clip(np.rint(reports) + len(total) // 2, 0, len(total)).astype(np.int64)
-        chances = np.where(cells == number, above[at], chances)
-    return np.asarray(np.minimum(chances, 1.0))
+    whole, none = np.rint(reports).astype(np.int64), np.zeros_like(cells)
+    counts = PublishedCounts(law, part.people, whole, cells * part.draws, none, none)
+    return counts.p_values()
 
 
 def _with_noise(

@@ -21,7 +21,7 @@ from incrowd.errors import TableError
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
 from incrowd.estimation.delta_method import linear, named, product
 from incrowd.estimation.estimate import Reports, check_arrived, count
-from incrowd.estimation.options import WeightedOptions
+from incrowd.estimation.options import WeightedOptions, without_sampling
 from incrowd.estimation.ratios import (
     DIFFERENCE,
     ODDS,
@@ -348,7 +348,7 @@ def joint_table(
 ) -> Joint:
     """Return the table of two questions. Arguments and errors are those of `compare`."""
     plan = with_merged(plan, options.get("merge"))
-    noise_only, margins = options.get("noise_only", False), options.get("margins")
+    noise_only, margins = without_sampling(plan, options), options.get("margins")
     ids = check_tables(plan, [questions])[0]
     change = None
     if margins is not None:

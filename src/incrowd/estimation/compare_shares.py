@@ -26,7 +26,7 @@ from incrowd.estimation.delta_method import named, pick
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.interactions import CombinedTable
 from incrowd.estimation.intervals import HALF_WIDTH, LEVEL
-from incrowd.estimation.options import ErrorOptions
+from incrowd.estimation.options import ErrorOptions, without_sampling
 from incrowd.estimation.ratios import Comparison
 from incrowd.estimation.readings import check_tables, readings, table
 from incrowd.estimation.tables import TableEstimate
@@ -175,7 +175,7 @@ def compare_shares(
     counted = count(plan, reports, tables=[joint] if joint else tables, kind="pairs")
     _, guarantee = check_arrived(plan, counted, options)
     shares = estimated_shares(plan, counted, first, second, of_those_who_answered)
-    noise_only = options.get("noise_only", False)
+    noise_only = without_sampling(plan, options)
     figure = shares_compared(plan, counted, shares, noise_only, positive)
     whose = None
     if any(share.selections[1:] for share in shares):

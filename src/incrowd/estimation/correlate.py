@@ -19,7 +19,7 @@ from incrowd.errors import Of, UsageError, quantity
 from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.estimate import Reports, check_arrived, count
 from incrowd.estimation.intervals import LEVEL
-from incrowd.estimation.options import ErrorOptions
+from incrowd.estimation.options import ErrorOptions, without_sampling
 from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.tables import FIGURES, TableEstimate
@@ -259,7 +259,7 @@ def correlate(
     array([[ 1. , -0.3],
            [-0.3,  1. ]])
     """
-    plan, noise_only = with_merged(plan, options.get("merge")), options.get("noise_only", False)
+    plan, noise_only = with_merged(plan, options.get("merge")), without_sampling(plan, options)
     numbers = _numbers(plan.survey, questions, scores or {})
     pairs = list(combinations(numbers, 2))
     closed = {pair: plan.survey.closed(pair) for pair in pairs}

@@ -13,7 +13,7 @@ from incrowd.catalog.sentences import Keyword
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import ReportsError, TableError, UsageError
 from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
-from incrowd.estimation.options import ReportOptions, WeightedOptions
+from incrowd.estimation.options import ReportOptions, WeightedOptions, without_sampling
 from incrowd.estimation.readings import (
     ReportPlaces,
     check_tables,
@@ -47,7 +47,7 @@ from incrowd.guarantees.collected import counted_guarantee
 from incrowd.kernels.threads import in_order
 from incrowd.methods import THIS_MACHINE, SimultaneousMethod
 from incrowd.plans import Guarantee, Plan
-from incrowd.plans.plan import with_merged
+from incrowd.plans.plan import counts_on_crowd, with_merged
 from incrowd.reports.collection import Collection
 from incrowd.reports.consistency import nothing_of, people_of, smallest
 from incrowd.reports.tally import COUNTS, Tally, TallyKind, with_tables
@@ -243,7 +243,7 @@ def estimate(
     array([0.88, 0.12])
     """
     plan = with_merged(plan, options.get("merge"))
-    noise_only, received = options.get("noise_only", False), options.get("received", ())
+    noise_only, received = without_sampling(plan, options), options.get("received", ())
     check_method(simultaneous)
     _check_candidates(plan, candidates := candidates or {})
     change = _change(plan, options.get("margins"), of_those_who_answered)
@@ -487,8 +487,8 @@ def check_arrived(
 ) -> tuple[tuple[Arrived, ...], Guarantee]:
     """Return the reports of each message, and the guarantee that holds for them.
 
-    Raises ReportsError if a message is missing, or if a release has too few
-    people: each release was mixed separately.
+    Raises ReportsError if a message is missing, or if a release has too few people for a guarantee
+    that counts on a crowd: each release was mixed separately.
     """
     people = people_of(plan, counted)
     arrived = []
@@ -496,8 +496,10 @@ def check_arrived(
         counts = counted.messages[number]
         if not counts.accepted:
             raise nothing_of(number)
-        arrived.append(Arrived(counts.accepted, counts.rejected, counts.people(message)))
-    if people < plan.survey.crowd and not options.get("accept_smaller_crowd"):
+        sent = (0, 0) if message.by_services else (counts.accepted, counts.rejected)
+        arrived.append(Arrived(*sent, counts.people(message), counts.draws))
+    crowded = counts_on_crowd(plan.messages)
+    if crowded and people < plan.survey.crowd and not options.get("accept_smaller_crowd"):
         raise ReportsError.of(
             "reports",
             "estimation.small-crowd",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypedDict
 if TYPE_CHECKING:
     from incrowd.estimation.receipts import Received
     from incrowd.estimation.weighting.known_margins import GivenMargins
+    from incrowd.plans import Plan
     from incrowd.survey.merging import Merge
 
 
@@ -42,10 +43,15 @@ class ErrorOptions(ReportOptions, total=False):
     ----------
     noise_only : bool
         Whether errors are those of the noise alone, with the people fixed. By default, they are
-        those of noise and sampling.
+        those of noise and sampling, unless the survey is a census.
     """
 
     noise_only: bool
+
+
+def without_sampling(plan: Plan, options: ErrorOptions) -> bool:
+    """Return whether errors are those of the noise alone."""
+    return options.get("noise_only", False) or plan.survey.census
 
 
 class WeightedOptions(ErrorOptions, total=False):

@@ -371,7 +371,8 @@ def _of_cells(questions: Sequence[AnyQuestion], reading: CellsReading, draws: in
     squares."""
     for question in questions:
         check_exclusive(question)
-    cells = reading.combined(tuple(question.id for question in questions))
+    ids = tuple(question.id for question in questions)
+    cells = reading.combined(ids)
     sums = [answer_sums(question) for question in questions]
 
     def merged(shares: np.ndarray) -> np.ndarray:
@@ -382,7 +383,7 @@ def _of_cells(questions: Sequence[AnyQuestion], reading: CellsReading, draws: in
         bias = bootstrap_bias_of_cells(
             lambda shares: constrained_least_squares(cells, shares).estimate,
             fitted.estimate,
-            cells,
+            lambda generator: reading.noise(ids, generator),
             reading.people,
             draws,
             shown=merged,
@@ -594,22 +595,21 @@ def bootstrap_bias(
 def bootstrap_bias_of_cells(
     fit: ArrayFunction,
     shares: np.ndarray,
-    table: CombinedTable,
+    noise: Callable[[np.random.Generator], np.ndarray],
     people: int,
     draws: int,
     seed: int = 0,
     shown: ArrayFunction = np.asarray,
 ) -> BootstrapBias:
-    """Return `bootstrap_bias` for a table from cells, whose noise is known and nearly normal.
+    """Return `bootstrap_bias` for a table from cells, whose noise is known.
 
-    fit: from unbiased shares to shares. In each draw, independent normal noise is scaled effect by
-    effect to the noise of the table and added to the shares of people drawn at random.
+    fit: from unbiased shares to shares. noise: draws the noise of all cells, which is added to the
+    shares of people drawn at random.
     """
 
     def draw(generator: np.random.Generator, truth: np.ndarray) -> np.ndarray:
         counts = generator.multinomial(people, truth.ravel()).reshape(truth.shape)
-        noise = table.by_effect(generator.standard_normal(truth.shape), np.sqrt)
-        return np.asarray(counts / people + noise)
+        return np.asarray(counts / people + noise(generator))
 
     return _bootstrap(fit, draw, shares, draws, seed, shown)
 

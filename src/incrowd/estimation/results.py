@@ -64,11 +64,23 @@ class Fact(NamedTuple):
 @dataclass(frozen=True)
 class Arrived:
     """The reports of one message: accepted ones, rejected ones (which no client can have sent), and
-    people."""
+    people.
+
+    draws: of published counts, how many times noise was added to each. Nobody knows how many
+    reports were counted, so that `accepted` and `rejected` are 0.
+    """
 
     accepted: int
     rejected: int
     people: int
+    draws: int = 0
+
+    @property
+    def facts(self) -> dict[str, int]:
+        """The same as JSON-ready data."""
+        if self.draws:
+            return {"people": self.people, "noise_added": self.draws}
+        return {"reports": self.accepted, "rejected": self.rejected, "people": self.people}
 
 
 @dataclass(frozen=True)
@@ -286,7 +298,8 @@ class Estimates(_SomePeople, views.Result):
         tables = quantity(len(self.tables), "tables")
         lists = quantity(len(self.words), "lists")
         name = self.plan.survey.name
-        reports = f"{quantity(self.reports, 'reports')}{views.simulated(self.seed)}"
+        came = "published counts" if self.reports is None else quantity(self.reports, "reports")
+        reports = f"{came}{views.simulated(self.seed)}"
         return f"Estimates({name!r}, {tables}, {lists} of words, crowd={self.crowd:,}, {reports})"
 
     def table(self, *questions: str) -> TableEstimate:
@@ -319,9 +332,10 @@ class Estimates(_SomePeople, views.Result):
         return iter(self.tables)
 
     @property
-    def reports(self) -> int:
-        """Accepted reports of all messages."""
-        return sum(message.accepted for message in self.arrived)
+    def reports(self) -> int | None:
+        """Accepted reports of all messages; None if there are published counts only."""
+        counted = [message.accepted for message in self.arrived if not message.draws]
+        return sum(counted) if counted else None
 
     @property
     def rejected(self) -> int:
@@ -355,8 +369,7 @@ class Estimates(_SomePeople, views.Result):
         available.
         """
         messages = [
-            message_facts(message)
-            | {"reports": came.accepted, "rejected": came.rejected, "people": came.people}
+            message_facts(message) | came.facts
             for message, came in zip(self.plan.messages, self.arrived, strict=True)
         ]
         facts = {
@@ -473,8 +486,9 @@ class Estimates(_SomePeople, views.Result):
         if strata := tuple(self._strata_lines(where)):
             yield Fact("Strata", strata)
         rejected = f"; {self.rejected:,} rejected" if self.rejected else ""
-        yield Fact("Reports", (f"{self.reports:,}{rejected}",))
-        yield Fact("Noise", self.plan.message_texts)
+        if self.reports is not None:
+            yield Fact("Reports", (f"{self.reports:,}{rejected}",))
+        yield Fact("Noise", tuple(self._noise_lines()))
         for received in self.received:
             yield Fact("Receipt", tuple(receipt_sentences(received)))
         if hints := tuple(unaccounted(self.received)):
@@ -485,6 +499,19 @@ class Estimates(_SomePeople, views.Result):
             yield Fact("Left out", tuple(each.sentence for each in self.not_made))
         persons = persons_sentence(self.persons, survey.rows_per_person)
         yield Fact("People", (UPLOADS if self.releases else persons,))
+
+    def _noise_lines(self) -> Iterator[str]:
+        """Yield a line on the noise of each message."""
+        curated, times = "curator" in self.guarantee.mixed_by, ("once", "twice")
+        for message, text in zip(self.plan.messages, self.plan.message_texts, strict=True):
+            if message.added is None or not curated:
+                yield text
+                continue
+            yield (
+                f"{', '.join(message.ids)}: whoever has the answers added noise with a standard "
+                f"deviation of {message.added.deviation:.3g} people to each count, "
+                f"{times[self.plan.own_draws - 1]}"
+            )
 
     def _strata_lines(self, where: str) -> Iterator[str]:
         """Yield the released strata with their people, and those left out; none without strata."""

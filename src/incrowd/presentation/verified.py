@@ -21,6 +21,7 @@ from incrowd.views import View, with_and
 if TYPE_CHECKING:
     from incrowd.accountant.proved import Enclosure
     from incrowd.estimation.receipts import Received
+    from incrowd.reports.consistency import PublishedSum
     from incrowd.verification import Verification
 
 
@@ -81,7 +82,7 @@ def proof_sentence(proof: Enclosure | str, holds: Guarantee) -> str:
 
 
 def _notes(plan: Plan, verification: Verification, received: Sequence[Received]) -> Iterator[str]:
-    if verification.reports is not None:
+    if verification.impossible is not None:
         yield _verdict(plan, verification)
     certificate, promised = verification.certificate, plan.guarantee
     verdict = "holds" if verification.plan_holds else "DOES NOT HOLD"
@@ -161,11 +162,16 @@ def _verification_facts(plan: Plan, verification: Verification) -> dict[str, Any
             if verification.people
             else {}
         ),
+        **({"published_sums": _sums(verification)} if verification.sums else {}),
         "impossible_people": verification.impossible_people
         and [vars(wrong) for wrong in verification.impossible_people],
         "impossible_bits": verification.impossible
         and [vars(bit) for bit in verification.impossible],
     }
+
+
+def _sums(verification: Verification) -> list[dict[str, Any]]:
+    return [vars(each) | {"z": each.z, "possible": each.possible} for each in verification.sums]
 
 
 def _crowd(names: Sequence[str], people: int) -> dict[str, Any]:
@@ -187,9 +193,11 @@ def _reports_verified(plan: Plan, verification: Verification) -> Iterator[str]:
                 f"{people.low:,} to {quantity(people.high, 'reports')}; {people.reports:,} were "
                 "accepted"
             )
-        cannot = verification.impossible or verification.impossible_people
-        fit = "cannot come from" if cannot else "can come from"
-        yield f"the {quantity(verification.reports or 0, 'accepted reports')} {fit} this plan"
+        if verification.reports is not None:
+            cannot = verification.impossible or verification.impossible_people
+            fit = "cannot come from" if cannot else "can come from"
+            yield f"the {quantity(verification.reports, 'accepted reports')} {fit} this plan"
+        yield from map(_sum, verification.sums)
     if verification.rejected:
         yield (
             f"{quantity(verification.rejected, 'reports were')} rejected: no device that "
@@ -199,6 +207,16 @@ def _reports_verified(plan: Plan, verification: Verification) -> Iterator[str]:
         yield f"stratum {listed(names)}: {quantity(number, 'people')}"
     if verification.missing:
         yield _missing(plan, verification)
+
+
+def _sum(of: PublishedSum) -> str:
+    """State what published counts add up to, and whether noise can explain the difference."""
+    where = f", stratum {listed(of.strata)}" if of.strata else ""
+    verdict = "noise explains the difference" if of.possible else "NOISE CANNOT EXPLAIN THAT"
+    return (
+        f"message {of.message}{where}: {quantity(of.counts, 'published counts')} of "
+        f"{quantity(of.people, 'people')} add up to {of.total:,} (z = {of.z:+.1f}): {verdict}"
+    )
 
 
 def _missing(plan: Plan, verification: Verification) -> str:

@@ -14,7 +14,7 @@ from incrowd.catalog.sentences import Keyword, sentence
 from incrowd.errors import IncrowdError, ReportsError, TableError, UsageError
 from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.estimate import Reports, check_arrived, count
-from incrowd.estimation.options import WeightedOptions
+from incrowd.estimation.options import WeightedOptions, without_sampling
 from incrowd.estimation.pairwise_law import MOST_STATES
 from incrowd.estimation.readings import (
     MessageSource,
@@ -143,7 +143,7 @@ def regress(
     >>> round(model.odds_ratios[1].ratio)  # to "excellent"
     3
     """
-    noise_only, margins = options.get("noise_only", False), options.get("margins")
+    noise_only, margins = without_sampling(plan, options), options.get("margins")
     merge = options.get("merge")
     formula = formula_of(
         plan.survey, outcome, on, reference, family, scores, predictor_scores, merge, penalty
