@@ -166,7 +166,7 @@ def reports(message: Message, law: Law, *, fresh: bool = True) -> Law:
     if not message.cells:
         parts = segments(message, fresh)
         return reduce(lambda law, part: responded(law, *part), parts, law)
-    if fresh:
+    if fresh and not message.by_services:
         law = responded(law, slice(0, message.record_bits), message.noise)
     return {tuple(i for i, bit in enumerate(bits) if bit): chance for bits, chance in law.items()}
 
@@ -237,10 +237,34 @@ class Unit:
         self.places: dict[tuple, int] = {}
         self.rows = 1 if release is None else first.releases[release].count(target)
         seen = self.rows + self.others.total()
-        self.base = 1 + seen * max(self.message(part).copies for part in parts)
+        most = max(self.message(part).copies for part in parts)
+        reach = max(self.message(part).added.reach if part in self.noisy else 0 for part in parts)
+        self.base = 1 + seen * most + 2 * reach
 
     def message(self, part: Part) -> Message:
         return self.rounds[part.round].plan.messages[part.message]
+
+    @property
+    def noisy(self) -> list[Part]:
+        """The parts to whose counts noise is added, once, unless the observer can subtract it."""
+        return [
+            part
+            for part in self.parts
+            if self.message(part).by_services and not self.rounds[part.round].linked
+        ]
+
+    def noise(self) -> Counts:
+        """The law of what is added to all counts, from 0 on."""
+        law = NOTHING
+        for part in self.noisy:
+            added = self.message(part).added
+            for cell in range(self.message(part).record_bits):
+                item = (part, self.alone, cell)
+                unit = self.base ** self.places.setdefault(item, len(self.places))
+                kind = np.int64 if 2 * added.reach * unit < LARGEST else object
+                numbers = np.arange(2 * added.reach + 1).astype(kind) * unit
+                law = convolved(law, (numbers, added.chances))
+        return law
 
     def where(self, person: int) -> tuple:
         """The releases that a person's reports are seen in; her own name, if they carry it."""
@@ -368,8 +392,9 @@ class Unit:
             raise TooMany
         for where in classes:
             person |= {(a, where): self.person(a, where) for a in every}
+        noise = self.noise()
         for crowd in self._crowds(classes, alike):
-            law = reduce(convolved, (person[each] for each in crowd), NOTHING)
+            law = reduce(convolved, (person[each] for each in crowd), noise)
             rows = [convolved(law, each) for each in hers]
             keys = np.unique(np.concatenate([keys for keys, _ in rows]))
             table = np.zeros((len(rows), len(keys)))

@@ -1,10 +1,11 @@
-"""Twenty features, and for every two of them how they meet: the data behind docs/pairs.md.
+"""Twenty-one features, and for every two of them how they meet: the data behind docs/pairs.md.
 
-`PAIRS` has a case for each of the 190 pairs. A scenario is a survey with both features, sent with
+`PAIRS` has a case for each of the 210 pairs. A scenario is a survey with both features, sent with
 known noise and carried out; `meeting` has the observers' sight of it and what is promised.
 `python -m tests.oracles.pairs` writes the table of the manual.
 """
 
+import math
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ import pyarrow as pa
 
 import incrowd
 from incrowd import DeviceKey
+from incrowd.accountant import AdditiveNoise
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.collection.mixer.init import make_bundle
@@ -39,7 +41,7 @@ from tests.oracles.terms import stated
 FEATURES = (
     "open", "memoized", "rounds", "rows", "colluding", "ledger", "contradicted", "withdrawn",
     "local_only", "outlier", "copies", "cells", "parities", "explore", "weights", "optional",
-    "multi", "amount", "text", "own randomizer",
+    "multi", "amount", "text", "own randomizer", "services",
 )  # fmt: skip
 
 # --- surveys -------------------------------------------------------------------------------------
@@ -49,7 +51,7 @@ TYPES = {
     "amount": {"type": "amount", "edges": [0, 10]},
     "text": {"type": "text", "block": 2, "cohorts": 2},
 }
-OF_MESSAGES = ("parities", "cells", "copies", "memoized")
+OF_MESSAGES = ("services", "parities", "cells", "copies", "memoized")
 OF_QUESTIONS = ("multi", "amount", "text", "own randomizer", "optional")
 ONE_BIT = {"kind": "bit", "one_if_zero": 0.125, "one_if_one": 0.75}
 FLIP = {"kind": "bit flip", "noise": 0.1875}
@@ -60,6 +62,7 @@ TWO_STAGES = {"kind": "rappor", "f": 0.375, "one_if_zero": 0.015625, "one_if_one
 APART = {
     frozenset(pair)
     for one, others in {
+        "services": ("cells",),
         "cells": ("text", "own randomizer", "copies"),
         "parities": ("text", "own randomizer", "copies", "optional", "multi", "cells"),
         "memoized": ("amount", "text", "copies"),
@@ -114,8 +117,10 @@ def survey_of(features, honest=3, delta=0.9, name="now", epsilon=1.0):
     raw = {"name": name, "privacy": {"epsilon": epsilon, "delta": delta}, "question": questions}
     if "explore" in features:
         raw["explore"] = 0.25
-    elif {"cells", "parities", "copies"} & {*features}:
+    elif {"cells", "parities", "copies", "services"} & {*features}:
         raw["message"] = groups
+    if "services" in features:
+        raw["privacy"] |= {"noise": "services"}
     if "outlier" in features:
         raw["privacy"] |= {"analysis": "outlier"}
     if "local" in features:
@@ -130,6 +135,8 @@ def survey_of(features, honest=3, delta=0.9, name="now", epsilon=1.0):
     raw |= {"weights": ["weight"]} if "weights" in features else {}
     raw |= {"rounds": 2} if "rounds" in features else {}
     counted = {"crowd": (honest + colluding) * rows, "colluding": colluding}
+    if "services" in features:
+        counted |= {"least": 2}
     return raw | counted | {"rows_per_person": rows}
 
 
@@ -142,7 +149,7 @@ def asked_together(features):
     groups = []
     for questions, some in several:
         ids = [question["id"] for question in questions]
-        cells = {"cells": True} if {"cells", "parities"} & {*some} else {}
+        cells = {"cells": True} if {"cells", "parities", "services"} & {*some} else {}
         copies = {"copies": 2} if "copies" in some else {}
         groups.append({"questions": ids} | cells | copies)
         if "parities" in some:
@@ -155,13 +162,16 @@ def asked_together(features):
 
 NOISE = 0.1875  # of each bit, unless the planner has to choose the messages
 QUIET = 0.125  # of a single cell
+ADDED = AdditiveNoise.of([2.0, 1.0])  # by each service to a cell: -1, 0, or 1 person
 
 
 def messages(survey):
     """The messages that a survey fixes, with known noise."""
     for group in grouping(survey) or default_groups(survey):
         questions = tuple(map(survey.question, group.questions))
-        if group.cells:
+        if group.cells and survey.privacy.noise == "services":
+            yield CellsMessage(questions=questions, added=ADDED)
+        elif group.cells:
             noise = round((NOISE if group.parities else QUIET) * DENOMINATOR)
             yield CellsMessage(questions=questions, noise_numerator=noise, parities=group.parities)
         else:
@@ -241,7 +251,7 @@ def round_of(plan, where, **changes):
     """One round, with the releases that the survey's rule makes of the strata of people."""
     survey, rows = plan.survey, list(rows_of(where, plan.survey))
     sizes = Counter(stratum for _, stratum in rows)
-    groups = releases(sizes, survey.crowd, survey.small_strata) if survey.open else [(0,)]
+    groups = releases(sizes, plan.least, survey.small_strata) if survey.open else [(0,)]
     together = (tuple(p for p, s in rows if s in group and p < COLLUDER) for group in groups)
     return Round(plan, tuple(together), **changes)
 
@@ -286,6 +296,8 @@ def smallest_slots(plan, most=MOST_REDRAWN, pools=None):
     pools: of messages that share slots, by default those of one shuffler.
     """
     chosen = list(slots_of(plan.survey, plan.messages, pools))
+    if plan.by_services:  # devices draw nothing, so that all of it fits
+        return tuple(chosen), 0.0
     for pool, numbers in enumerate(pools or shared(plan.messages)):
         while any(plan.messages[n].cells for n in numbers) and chosen[pool] > 1:
             fewer = [*chosen[:pool], chosen[pool] - 1, *chosen[pool + 1 :]]
@@ -346,7 +358,7 @@ class Promise:
         return self.view.delta(self.epsilon if epsilon is None else epsilon)
 
     def holds(self):
-        return self.truth() <= self.delta * (1 + 1e-9) + 1e-12
+        return self.epsilon == math.inf or self.truth() <= self.delta * (1 + 1e-9) + 1e-12
 
 
 def uncovered(assumptions):
@@ -399,7 +411,8 @@ def promised(features, plan, earlier):
     else:
         held = guarantee_of(plan, smallest + survey.colluding * survey.rows_per_person)
     local = not analysis(held.analysis).shuffled
-    again = "withdrawn" in features and guarantee.proved  # devices draw alike by any analysis
+    drawn = guarantee.proved and not plan.by_services  # devices draw alike by any analysis
+    again = "withdrawn" in features and drawn
     uploads = draws(plan) if again else 1
     mixed = View(both(earlier, after), local)
     linked = View(both(earlier, [way * uploads for way in after]), linked=True)
@@ -563,10 +576,10 @@ RECEIPT = Received(
 # --- pairs that are refused ----------------------------------------------------------------------
 
 
-def asked(*questions, crowd=10, analysis="shuffle", **keys):
+def asked(*questions, crowd=10, analysis="shuffle", added=None, **keys):
     """A survey of questions a, b and so on."""
     named = [{"id": id} | question for id, question in zip("abc", questions, strict=False)]
-    privacy = {"epsilon": 2.0, "delta": 0.1, "analysis": analysis}
+    privacy = {"epsilon": 2.0, "delta": 0.1, "analysis": analysis} | (added or {})
     return {"name": "refused", "crowd": crowd, "privacy": privacy, "question": named} | keys
 
 
@@ -692,6 +705,20 @@ REFUSED = {("rows", other): ROWS for other in ("contradicted", "withdrawn", "loc
     ),
 }
 
+SERVICES = {"noise": "services"}
+REFUSED |= {
+    (other, "services"): Refusal(asked(*questions, added=SERVICES, **keys), field, part)
+    for other, questions, keys, field, part in (
+        ("memoized", [YES_NO | MEMOIZED], {}, "question", "drawn once and reused"),
+        ("rows", [YES_NO], {"rows_per_person": 2}, "rows_per_person", "noise once to a count"),
+        ("copies", [YES_NO], {"copies": 2}, "copies", "only to the counts of wanted tables"),
+        ("parities", [YES_NO] * 2, {"message": PARITIES}, "message[1]", "without parities"),
+        ("explore", [YES_NO] * 2, {"explore": 0.25}, "explore", "only to the counts of wanted"),
+        ("text", [TEXT], {}, "question", "cannot be counted in cells"),
+        ("own randomizer", [YES_NO | OWN], {}, "randomizer", "the device adds this noise"),
+    )
+}
+
 # Pairs that are refused in every way in which they could meet; all others are enumerated.
 NEVER = {
     ("memoized", "rows"),
@@ -699,6 +726,7 @@ NEVER = {
     ("rows", "withdrawn"),
     ("copies", "explore"),
     ("parities", "explore"),
+    *((other, last) for other, last in REFUSED if last == "services"),
 }
 PAIRS = tuple(combinations(FEATURES, 2))
 ENUMERATED = tuple(pair for pair in PAIRS if pair not in NEVER)
@@ -740,6 +768,7 @@ NAMES = {
     "amount": "`amount` questions",
     "text": "`text` questions",
     "own randomizer": "own randomizers",
+    "services": "noise from the services",
 }
 
 
