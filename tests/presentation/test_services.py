@@ -3,10 +3,12 @@
 import json
 import math
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from incrowd.cli import show_plans
+from incrowd.estimation import receipts
 from incrowd.guarantees.collected import guarantee_of
 from incrowd.guarantees.parties import against
 from incrowd.plans import Guarantee
@@ -27,6 +29,7 @@ from incrowd.presentation.guarantee_text import (
     without_shuffler,
     worst_pair,
 )
+from incrowd.presentation.shell import rendered
 from incrowd.verification import verify
 from tests.conftest import services_plan
 
@@ -177,3 +180,18 @@ def test_a_plan_says_what_the_shuffler_seals(capsys):
     assert "± 1.52 people by each" in printed
     assert not INFINITE.search(printed)
     assert show_plans.plan_facts(services_plan(joint=True))["invented_reports"] == 360
+
+
+@pytest.mark.parametrize(
+    ("joint", "randomized", "counted"),
+    [(False, False, "Answers"), (True, True, "For the other tables, answers")],
+)
+def test_the_guide_says_what_was_added(joint, randomized, counted):
+    estimates = SimpleNamespace(plan=services_plan(joint=joint), releases=(1,), truth=None)
+    words = dict.fromkeys(("at_once", "singly", "several_answers"), False)
+    words |= {"errors": (), "noise_and_sampling": "", "level": 0.95}
+    guide = rendered("guide.html", estimates=estimates, receipts=receipts, **words)
+    text = " ".join(guide.split())
+    assert ("each bit is flipped" in text) is randomized
+    assert f"{counted} were counted as they are." in text
+    assert "up or down, with a known law" in text
