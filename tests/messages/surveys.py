@@ -46,7 +46,27 @@ def load(text):
     return lambda folder: incrowd.Survey.load(file(folder, "survey.toml", text))
 
 
+def by_services(*questions, privacy=(), **more):
+    """A survey whose noise the services add, and that asks for something they cannot do."""
+    promise = {"epsilon": 2.0, "delta": 1e-5, "noise": "services"} | dict(privacy)
+    return lambda _: survey(*questions, privacy=promise, **more)
+
+
 CASES = {
+    "one service without services": by_services(
+        privacy={"noise": "devices", "service_epsilon": 3.0}
+    ),
+    "a service that learns less than readers": by_services(privacy={"service_epsilon": 1.0}),
+    "the least release without services": by_services(privacy={"noise": "devices"}, least=5),
+    "a local epsilon with services": by_services(privacy={"local_epsilon": 8.0}),
+    "several rows with services": by_services(rows_per_person=2),
+    "any table with services": by_services(tables="any"),
+    "a joint report with services": by_services(message=[{"questions": ["a"]}]),
+    "a permanent response with services": by_services(YESNO | {"memoized": True}),
+    "an own randomizer with services": by_services(
+        YESNO | {"randomizer": {"kind": "bit flip", "noise": 0.2}}
+    ),
+    "words with services": by_services({"id": "w", "type": "text", "block": 32, "cohorts": 4}),
     "no survey file": lambda folder: incrowd.Survey.load(folder / "none.toml"),
     "a survey file of 17 MiB": load(" " * (17 << 20)),
     "a survey file that is no text": load(b"\xff\xfe"),
