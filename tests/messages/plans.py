@@ -15,6 +15,8 @@ from tests.messages.shared import YESNO, asked, file, made, options, plan_of, su
 BLANKET = {"epsilon": 1.0, "delta": 1e-6, "analysis": "blanket"}
 MEMOIZED = {"kind": "rappor", "f": 0.5, "memoized": True}
 LOOSE = {"epsilon": 2.0, "delta": 1e-4}
+NOISE = {"epsilon": 2.0, "delta": 1e-5, "noise": "services"}
+SEVERAL = {"id": "m", "type": "multi", "options": ["x", "y", "z"], "at_most": 2}
 
 
 def plan(*questions, **changed):
@@ -29,6 +31,17 @@ def edited(change, seal=True):
         change(data["plan"])
         if seal:
             data["digest"] = incrowd.Plan.model_validate(data["plan"]).digest
+        return incrowd.Plan.loads(json.dumps(data))
+
+    return call
+
+
+def by_law(law, **changed):
+    """A plan file in which a message has another law of the noise from services."""
+
+    def call(_):
+        data = json.loads(incrowd.plan(survey(privacy=NOISE)).dumps())
+        data["plan"]["messages"][0].update(added=law, **changed)
         return incrowd.Plan.loads(json.dumps(data))
 
     return call
@@ -231,4 +244,12 @@ CASES = {
         incrowd.plan(survey(*[options(300, id=f"c{n}") for n in range(3)])),
         [["c0", "c1", "c2"]],
     ),
+    "a table that is in no cells, with noise from services": plan(
+        SEVERAL, SEVERAL | {"id": "n"}, privacy=NOISE, table=[{"questions": ["m", "n"]}]
+    ),
+    "more options than reports, with noise from services": plan(
+        SEVERAL, privacy=NOISE, reports_per_person=1
+    ),
+    "a law that is none": by_law(["1", "2"]),
+    "noise of both kinds": by_law(["18446744073709551616"], noise_numerator=1 << 20),
 }
