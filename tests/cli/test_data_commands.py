@@ -123,6 +123,19 @@ def test_a_first_survey_is_planned_and_used(call, tmp_path):
     assert call("init", ANSWERS, "-o", survey, "--force")[0] == 0
 
 
+def test_few_people_are_told_what_noise_from_the_services_would_give(call, tmp_path):
+    few, many = tmp_path / "few.csv", tmp_path / "many.csv"
+    few.write_text("smokes\n" + "yes\nno\nno\n" * 30)
+    many.write_text("smokes\n" + "yes\nno\nno\n" * 600)
+    code, _, err = call("init", few)
+    assert code == 0 and 'noise = "services" in [privacy]' in err and "not work together" in err
+    code, out, _ = call("init", few, "--json")
+    [advice] = json.loads(out)["advice"]
+    assert advice in err
+    code, _, err = call("init", many)
+    assert code == 0 and "services" not in err
+
+
 def test_without_a_file_the_survey_is_printed(call):
     code, out, _ = call("init", ANSWERS)
     assert code == 0 and out == incrowd.draft(ANSWERS).toml

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -24,9 +26,10 @@ from incrowd.cli.options import (
     keep,
     source,
 )
-from incrowd.errors import UsageError, quantity
+from incrowd.errors import IncrowdError, UsageError, quantity
 from incrowd.files import is_stream, write_text
 
+FEW_PEOPLE, FEW_QUESTIONS = 2000, 20  # up to so many, the other kind of noise is looked at
 SHOWN = 20  # open decisions on the terminal; the file has all of them
 
 
@@ -70,13 +73,31 @@ def init(
         _show_draft(draft, output, json)
 
 
+def _noise_advice(draft: incrowd.Draft) -> list[str]:
+    """Return a line about the other kind of noise, if few people answer and it is clearly better.
+
+    It is computed in the large-crowd limit, so that nobody waits for a certificate.
+    """
+    if draft.crowd > FEW_PEOPLE or len(draft.questions) > FEW_QUESTIONS:
+        return []
+    from incrowd.planner.plan import limit_plan, other_kind  # slow to load
+    from incrowd.presentation.advice import other_noise
+
+    with suppress(IncrowdError):
+        survey = incrowd.Survey.of(tomllib.loads(draft.toml))
+        return list(other_noise(other_kind(limit_plan(survey))))
+    return []
+
+
 def _show_draft(draft: incrowd.Draft, output: Path | None, json: bool) -> None:
+    advice = _noise_advice(draft)
     if json:
         facts = {
             "survey": draft.toml,
             "questions": [question.id for question in draft.questions],
             "left_out": {column.id: column.reason for column in draft.left_out},
             "undecided": list(draft.undecided),
+            "advice": advice,
         }
         print_json(facts)
         return
@@ -86,6 +107,8 @@ def _show_draft(draft: incrowd.Draft, output: Path | None, json: bool) -> None:
         say(f"to decide: {line}")
     if (more := len(draft.undecided) - SHOWN) > 0:
         say(f"to decide: {more} more, marked in the survey")
+    for line in advice:
+        say(line)
 
 
 def check(
