@@ -313,6 +313,18 @@ MISTAKES = {
         choice(missing=["bad"]),
         "missing of c: got 'bad'; it is also an answer",
     ),
+    "a column that is another question": (
+        lambda _: survey(YESNO | {"column": "c"}, CHOICE),
+        "column of a: got 'c'; this is the id of another question",
+    ),
+    "a separator of one answer": (
+        choice(separator="|"),
+        "separator of c: got '|'; only a `multi` question has several answers",
+    ),
+    "a separator in an option": (
+        choice(type="multi", at_most=2, options=["a|b", "c"], separator="|"),
+        "separator of c: got '|'; 'a|b' contains it; choose another separator",
+    ),
     "codes of no question": (
         lambda _: survey(codes=[{"question": "b", "missing": ["NA"]}]),
         "codes.question: got 'b'; no question has this id",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -87,17 +87,33 @@ def read(
     With each piece comes how much was read up to its end: bytes of CSV, rows of other formats. CSV
     and Parquet are read lazily, other formats at once. Raises AnswersError if a column is missing.
     """
-    numbers = [question.id for question in survey.questions if not _has_commas(survey, question)]
-    wanted = _wanted(survey, id)
-    parsed = content(source, Request(tuple(wanted), tuple(numbers), rows, PIECE_BYTES))
-    check_once("answers", wanted, parsed.names)
-    return replace(parsed, pieces=_chosen(parsed, survey, wanted))
+    numbers = [question for question in survey.questions if not _has_commas(survey, question)]
+    columns, decimals = _possible(survey, survey.questions, id), _possible(survey, numbers)
+    parsed = content(source, Request(columns, decimals, rows, PIECE_BYTES))
+    check_names(parsed.names, survey, id)
+    return replace(parsed, pieces=_chosen(parsed, survey, id))
 
 
-def _wanted(survey: Survey, id: str | None) -> list[str]:
-    """Return the columns of the survey's questions, in order, and the column of ids."""
-    ids = [question.id for question in survey.questions]
-    return list(dict.fromkeys(ids + ([id] if id else [])))
+def _wanted(survey: Survey, id: str | None, columns: Sequence[str]) -> dict[str, str]:
+    """Return the columns of the survey's questions, in order, and the column of ids; each by the
+    name that it will have, which for a question is the question's id."""
+    names = {each.id: column_of(survey, each.id, columns) for each in survey.questions}
+    return names | ({id: id} if id and id not in names else {})
+
+
+def column_of(survey: Survey, id: str, columns: Collection[str]) -> str:
+    """Return the name of the column of a question: the one that the survey states; or the
+    question's id, if the survey states none or the answers have been loaded already."""
+    stated = survey.codes_of(id).column
+    return id if not stated or (stated not in columns and id in columns) else stated
+
+
+def _possible(
+    survey: Survey, questions: Sequence[AnyQuestion], id: str | None = None
+) -> tuple[str, ...]:
+    """Return the names that the columns of questions may have in a file, and the column of ids."""
+    names = [name for each in questions for name in (each.id, survey.codes_of(each.id).column)]
+    return tuple(dict.fromkeys(filter(None, [*names, id])))
 
 
 def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
@@ -107,21 +123,22 @@ def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
     return not question.one_value or any("," in each for each in written)
 
 
-def _chosen(parsed: Content, survey: Survey, wanted: Sequence[str]) -> Pieces:
+def _chosen(parsed: Content, survey: Survey, id: str | None) -> Pieces:
     """Yield the wanted columns in their order, with codes replaced with their labels."""
-    questions = {question.id: question for question in survey.questions}
+    wanted = _wanted(survey, id, parsed.names)
     for piece, done in parsed.pieces:
-        columns = {name: piece.column(name) for name in wanted}
-        for name in questions.keys() & parsed.labels.keys():
-            codes, labels = survey.codes_of(name), parsed.labels[name]
-            columns[name] = with_labels(columns[name], questions[name], codes, labels)
-        yield pa.RecordBatch.from_arrays(list(columns.values()), names=wanted), done
+        columns = {name: piece.column(column) for name, column in wanted.items()}
+        for question in survey.questions:
+            if labels := parsed.labels.get(wanted[question.id]):
+                codes, cells = survey.codes_of(question.id), columns[question.id]
+                columns[question.id] = with_labels(cells, question, codes, labels)
+        yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns)), done
 
 
 def column_names(source: AnswersSource, survey: Survey, id: str | None = None) -> list[str]:
     """Return the names of all columns of a file. Raises AnswersError if it cannot be read."""
     with readable(source.name):
-        request = Request(tuple(_wanted(survey, id)), names_only=True)
+        request = Request(_possible(survey, survey.questions, id), names_only=True)
         return list(content(source, request).names)
 
 
@@ -130,7 +147,8 @@ def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -
 
     Raises AnswersError that lists all missing and duplicate columns.
     """
-    return check_once("answers", _wanted(survey, id), columns)
+    wanted = dict.fromkeys(_wanted(survey, id, columns).values())
+    return check_once("answers", list(wanted), columns)
 
 
 def check_once(field: str, names: list[str], columns: Sequence[str]) -> list[str]:
@@ -159,9 +177,10 @@ def check_columns(table: pa.Table, survey: Survey, id: str | None = None) -> pa.
 
     Raises AnswersError if a column is missing or occurs twice, or if there are no rows.
     """
-    names = check_names(table.column_names, survey, id)
+    check_names(table.column_names, survey, id)
     check_rows(table.num_rows)
-    return table.select(names)
+    wanted = _wanted(survey, id, table.column_names)
+    return table.select(list(wanted.values())).rename_columns(list(wanted))
 
 
 def check_rows(rows: int) -> None:

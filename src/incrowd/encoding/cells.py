@@ -73,12 +73,16 @@ def without_point(text: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(text, r"^(-?\d+)\.0+$", r"\1")
 
 
-def split(column: pa.Array) -> pa.Array:
-    """Split texts with several options into lists."""
+def split(column: pa.Array, separator: str = SEPARATOR) -> pa.Array:
+    """Split texts with several options into lists. Separators at the ends, which some software
+    writes after every option, separate nothing. A space is any white space."""
     text = texts_of(column)
+    if separator == " ":
+        text = pc.replace_substring_regex(text, r"\s+", separator)
+    text = pc.utf8_trim(text, f"{separator} \t\r\n")
     empty = pc.is_in(text, value_set=pa.array(["", NONE], pa.string()))
     nothing = pa.scalar([], pa.list_(pa.string()))
-    return pc.if_else(empty, nothing, pc.split_pattern(text, SEPARATOR))
+    return pc.if_else(empty, nothing, pc.split_pattern(text, separator))
 
 
 def items(column: pa.Array) -> tuple[pa.Array, np.ndarray]:

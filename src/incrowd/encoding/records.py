@@ -200,7 +200,9 @@ class ColumnReading(NamedTuple):
 def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> ColumnReading:
     """Read the cells of a column, which may be codes, as answers to a question."""
     try:
-        column, unknown = decoded(question, codes, _without_empty(question, cells))
+        answers = _separated(codes, _without_empty(question, cells))
+        column, unknown = decoded(question, codes, answers)
+        column = _with_blanks(codes, cells, column)
         encoded, wrong, allowed = question.read(RecodedColumn(column))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         nowhere = np.zeros(len(cells), bool)
@@ -249,6 +251,19 @@ def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
         places = pc.if_else(nowhere, pa.scalar(None, cells.indices.type), cells.indices)
         return pa.DictionaryArray.from_arrays(places, cells.dictionary)
     return pc.if_else(_empty(cells), pa.scalar(None, cells.type), cells)
+
+
+def _separated(codes: Codes, cells: pa.Array) -> pa.Array:
+    """Split cells with several options at the separator that the survey states."""
+    return split(cells, codes.separator) if codes.separator and not is_list(cells.type) else cells
+
+
+def _with_blanks(codes: Codes, cells: pa.Array, column: pa.Array) -> pa.Array:
+    """Fill blank cells with the answer that they stand for, if the survey states one."""
+    if (answer := codes.values.get("")) is None or is_list(column.type):
+        return column
+    blank = pc.fill_null(_empty(texts_of(cells)), True)
+    return pc.if_else(blank, pa.scalar(answer, column.type), column)
 
 
 def _empty(texts: pa.Array) -> pa.Array:

@@ -17,7 +17,14 @@ from incrowd.catalog.sentences import ENGLISH, Sentence, in_words, sentence, sho
 from incrowd.characters import visible
 from incrowd.drafts.missing import no_answers, number
 from incrowd.encoding.amounts import Outside
-from incrowd.encoding.answers import check_names, column_names, load_answers, load_batches, texts
+from incrowd.encoding.answers import (
+    check_names,
+    column_names,
+    column_of,
+    load_answers,
+    load_batches,
+    texts,
+)
 from incrowd.encoding.cells import texts_of, without_point
 from incrowd.encoding.frames import as_table, is_frame
 from incrowd.encoding.records import EncodedAnswers, hint, one_row_each, read_column
@@ -178,7 +185,9 @@ def check(
     data: Any = answers if is_frame(answers) else source_of(answers, format, encoding, sheet)
     names = as_table(data).column_names if is_frame(data) else column_names(data, survey, id)
     findings = _wrong_columns(survey, names, id)
-    there = tuple(question for question in survey.questions if names.count(question.id) == 1)
+    there = tuple(
+        each for each in survey.questions if names.count(column_of(survey, each.id, names)) == 1
+    )
     present = survey.model_copy(update={"questions": there})
     has_id = id is not None and names.count(id) == 1
     columns = [_Column(question, survey.codes_of(question.id)) for question in there]

@@ -11,7 +11,7 @@ from incrowd.errors import Of, Problem, Unfit
 from incrowd.survey.question import SHOWN, AnyQuestion
 from incrowd.survey.toml import Frozen
 
-KEYS = ("values", "missing")  # of a question in the TOML file
+KEYS = ("values", "missing", "column", "separator")  # of a question in the TOML file
 
 
 def _none(value: object) -> bool:
@@ -21,13 +21,17 @@ def _none(value: object) -> bool:
 class Codes(Frozen):
     """The codes of the answers to one question in a file of answers.
 
-    values: code in the file -> answer. missing: codes for no answer. Codes are never sent: devices
-    use the names of answers, so questions in messages have no codes.
+    values: code in the file -> answer; the code "" is a blank cell. missing: codes for no answer.
+    column: the name of the column, if it is not the id. separator: what separates the options in a
+    cell, if it is not a semicolon. Codes are never sent: devices use the names of answers, so
+    questions in messages have no codes.
     """
 
     question: str
     values: dict[str, str] = Field(default_factory=dict, exclude_if=_none)
     missing: tuple[str, ...] = Field(default=(), exclude_if=_none)
+    column: str = Field(default="", strict=True, exclude_if=_none)
+    separator: str = Field(default="", max_length=8, strict=True, exclude_if=_none)
 
     def __hash__(self) -> int:
         """Hash the question only: tables are not hashable."""
@@ -84,6 +88,9 @@ def code_problems(
     for each in codes:
         if each.question in questions:
             yield from _unfit(questions[each.question], each)
+            if each.column in questions and each.column != each.question:
+                path = ("column", Of(each.question))
+                yield Problem(path, "survey.column-of-another", value=each.column)
         elif each.question not in wrong:
             yield Problem(("codes", "question"), "survey.codes-of-nothing", value=each.question)
 
@@ -100,6 +107,18 @@ def _unfit(question: AnyQuestion, codes: Codes) -> Iterator[Problem]:
     for code in codes.missing:
         if code in codes.values or code in answers:
             yield Problem(("missing", Of(question.id)), "survey.missing-and-answer", value=code)
+    if codes.separator:
+        yield from _unfit_separator(question, codes)
+
+
+def _unfit_separator(question: AnyQuestion, codes: Codes) -> Iterator[Problem]:
+    path, separator = ("separator", Of(question.id)), codes.separator
+    if question.exclusive:
+        yield Problem(path, "survey.separator-of-one-answer", value=separator)
+        return
+    written = (*codes.values, *(each for each in question.choices if each not in codes.values))
+    if inside := next((each for each in written if separator in each), None):
+        yield Problem(path, "survey.separator-in-answer", value=separator, answer=inside)
 
 
 def _is_number(answer: str) -> bool:

@@ -199,7 +199,8 @@ class _Csv(Reader):
         if request.columns is None:
             return super().content(source, request)
         laid_out = layout(source, request.columns)
-        read = pieces(source, laid_out, request.columns, request.numbers)
+        there = [name for name in request.columns if name in laid_out.columns]
+        read = pieces(source, laid_out, there, request.numbers)
         return Content(tuple(laid_out.columns), source.stored, read, unit="bytes")
 
 
