@@ -176,15 +176,21 @@ def test_lists_with_commas_are_left_out_with_what_to_do():
     assert gone.reason.startswith("some cells contain several answers, separated by commas")
 
 
-def test_options_of_labels_are_counted_by_the_answer(tmp_path):
-    """Two codes with one label are one answer: neither is rare alone."""
+def test_codes_with_one_label_stay_apart(tmp_path):
+    """Two towns may have one name. The wrong variant merges them silently."""
     import pyreadstat
 
     codes = [1.0] * 90 + [2.0] * 6 + [3.0] * 6
     labels = {"a": {1: "good", 2: "bad", 3: "bad"}}
     path = tmp_path / "a.sav"
     pyreadstat.write_sav(pandas.DataFrame({"a": codes}), path, variable_value_labels=labels)
-    assert not any("fewer than 10" in line for line in incrowd.draft(path).undecided)
+    draft = incrowd.draft(path)
+    survey = survey_of(draft)
+    assert survey.question("a").options == ("good", "bad (2)", "bad (3)")
+    assert survey.codes_of("a").values == {"1": "good", "2": "bad (2)", "3": "bad (3)"}
+    assert EncodedAnswers.of(survey, incrowd.load_answers(path, survey)).number == 102
+    said = "a: 2 codes have the label bad; if they mean the same answer, merge them"
+    assert said in draft.undecided
 
 
 TEXTS = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +14,12 @@ import numpy as np
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.characters import cleaned, hidden
-from incrowd.drafts.missing import FEW, no_answers, number, spikes
+from incrowd.drafts.design import design_of
+from incrowd.drafts.lists import listed_answers
+from incrowd.drafts.missing import FEW, no_answers, number, spikes, stray_words
+from incrowd.drafts.personal import PersonalData, is_day, personal
+from incrowd.drafts.scales import ordered
+from incrowd.drafts.spellings import canonical, clean_id, confusable
 from incrowd.errors import quantity
 from incrowd.survey import NONE, SEPARATOR, Choice, Multi, Number, YesNo
 from incrowd.survey.question import TABLE_SEPARATOR
@@ -42,10 +49,14 @@ class DraftQuestion:
 
 @dataclass(frozen=True)
 class SkippedColumn:
-    """A column that cannot become a question, and why."""
+    """A column that cannot become a question, and why.
+
+    doubt: what the user has to decide, if the column may be a question after all; "" otherwise.
+    """
 
     id: str
     why: Sentence
+    doubt: str = ""
 
     @property
     def reason(self) -> str:
@@ -57,8 +68,43 @@ ColumnDraft = DraftQuestion | SkippedColumn
 
 # Words for yes and no, and names of columns that identify people or hold public facts.
 
-YES = frozenset({"yes", "true", "1", "y", "ja", "j", "oui", "si", "sí", "sim", "да", "tak", "hai"})
-NO = frozenset({"no", "false", "0", "n", "nein", "nee", "non", "não", "нет", "nie", "nej", "iie"})
+YES = frozenset(
+    {
+        *("yes", "true", "1", "y", "ja", "j", "oui", "si", "sí", "sim", "да", "tak", "hai", "はい"),
+        *(
+            "selected",
+            "checked",
+            "ticked",
+            "chosen",
+            "mentioned",
+            "ausgewählt",
+            "genannt",
+            "quoted",
+        ),
+    }
+)
+NO = frozenset(
+    {
+        *(
+            "no",
+            "false",
+            "0",
+            "n",
+            "nein",
+            "nee",
+            "non",
+            "não",
+            "нет",
+            "nie",
+            "nej",
+            "iie",
+            "いいえ",
+        ),
+        *("not selected", "unchecked", "not checked", "not ticked", "unselected", "not chosen"),
+        *("not mentioned", "nicht ausgewählt", "nicht genannt", "not quoted", "unticked"),
+    }
+)
+TICKS = frozenset({"x", "✓", "✔", "☑", "✗", "*", "+", "on", "•", "●", "■"})  # beside blank cells
 PLAIN = ({"yes", "no"}, {"true", "false"}, {"1", "0"})  # read without codes
 _ID = re.compile(
     r"(^|[_\W])(id|uuid|guid|key|email|e-mail|phone|name|caseid|respondent|participant|pid|token)$",
@@ -152,11 +198,15 @@ MOST_OPTIONS = 1000
 MOST_CODES = 10  # so few whole numbers may be codes rather than amounts
 FEWEST_BINS = 4  # with fewer, most answers are equal, and the user has to choose the edges
 FEWEST_ROWS = 20  # in fewer rows, different values do not suggest ids
-FEWEST_EACH = 3  # rows per text on average; with fewer, the column is free text
+FEWEST_EACH = 3  # answers per text on average; with fewer, the column is free text
 _DATE = re.compile(
     r"(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d\d(\d\d)?)([T ]\d\d?:\d\d.*)?"
 )
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}")
+_THOUSANDS_POINT = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+LONGEST_TICK = 60  # characters of a value that marks a choice
+REMARK = 4  # words: answers as long are remarks sooner than options
 
 
 class DataColumn(NamedTuple):
@@ -165,6 +215,8 @@ class DataColumn(NamedTuple):
     counts: the number of rows with each value; if cells are lists, with each item. empty: the
     number of rows without an answer. longest: the length of the longest list; 0 if cells are not
     lists. text, labels, missing: the wording, the label of each code, and the codes for no answer.
+    order: the categories in the order of the file, if it states one. id: the id of the question, if
+    it is not the name. separator: what separates the answers in a cell of text.
     """
 
     name: str
@@ -175,6 +227,9 @@ class DataColumn(NamedTuple):
     text: str = ""
     labels: Mapping[str, str] = {}
     missing: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    id: str = ""
+    separator: str = ""
 
     @property
     def lists(self) -> bool:
@@ -184,26 +239,82 @@ class DataColumn(NamedTuple):
 
 def question_of(column: DataColumn) -> ColumnDraft:
     """Return the question that a column answers, or why there is none."""
-    if not is_id(column.name):
-        return SkippedColumn(column.name, BAD_NAME)
+    id = column.id or clean_id(column.name)
     if character := hidden(column.name):
         return SkippedColumn(column.name, sentence("drafts.hidden-character", character=character))
+    if not is_id(id):
+        return SkippedColumn(column.name, BAD_NAME)
+    if data := personal(column.name, _shown(column)):
+        return _personal(column.name, data)
     column = _with_items(column)
-    codes = tuple(dict.fromkeys((*column.missing, *no_answers(column.counts, column.labels))))
-    counts = {value: n for value, n in column.counts.items() if value not in codes}
-    question = _typed(column, counts)
+    codes = dict.fromkeys((*column.missing, *no_answers(column.counts, column.labels)))
+    words = () if column.labels or column.lists else stray_words(column.counts)
+    counts = {v: n for v, n in column.counts.items() if v not in codes and v not in words}
+    question = _typed(column, counts, len(column.counts) == len(counts))
     if isinstance(question, SkippedColumn):
         return question
-    keys: dict[str, Any] = {"text": cleaned(column.text)} if column.text.strip() else {}
-    keys |= question.keys
-    if codes or column.empty:
-        keys["optional"] = True
-    if codes:
-        keys["missing"] = list(codes)
-    question = replace(question, keys=keys)
-    for code in set(codes) - set(column.missing):
-        question = question.doubting(f"{code} was taken to mean no answer")
+    codes |= dict.fromkeys(words)
+    question = replace(question, id=id, keys=_all_keys(column, id, question, tuple(codes)))
+    for code in codes:
+        if code not in column.missing:
+            question = question.doubting(f"{code} was taken to mean no answer")
+    if any(char.isdigit() for word in words for char in word):
+        question = question.noting(
+            "A code that stands for an amount can be mapped to it, as in values = "
+            '{ "60+" = "60" }; then remove it from missing.'
+        )
     return _reviewed(question, counts)
+
+
+def _shown(column: DataColumn) -> Mapping[str, int]:
+    """Return the answers that people could read: labels instead of their codes."""
+    return {column.labels.get(value) or value: rows for value, rows in column.counts.items()}
+
+
+def _all_keys(
+    column: DataColumn, id: str, question: DraftQuestion, codes: tuple[str, ...]
+) -> dict[str, Any]:
+    """Return the entries of a question, and how the file writes its answers."""
+    text = cleaned(column.text) if column.text.strip() else ""
+    text = text or (cleaned(column.name) if TABLE_SEPARATOR in column.name else "")
+    keys: dict[str, Any] = {"text": text} if text else {}
+    if id != column.name:
+        keys["column"] = column.name
+    keys |= question.keys
+    if column.separator:
+        keys["separator"] = column.separator
+    blank_is_no = "" in keys.get("values", {})
+    if codes or (column.empty and not blank_is_no):
+        keys["optional"] = True
+    return keys | ({"missing": list(codes)} if codes else {})
+
+
+_KINDS = {
+    "email": sentence("drafts.emails"),
+    "url": sentence("drafts.urls"),
+    "device": sentence("drafts.devices"),
+    "agent": sentence("drafts.user-agents"),
+    "iban": sentence("drafts.bank-accounts"),
+    "ip": sentence("drafts.ip-addresses"),
+    "account": sentence("drafts.accounts"),
+    "contact": sentence("drafts.contacts"),
+    "national": sentence("drafts.national-numbers"),
+    "card": sentence("drafts.cards"),
+    "phone": sentence("drafts.phones"),
+    "coordinates": sentence("drafts.coordinates"),
+    "address": sentence("drafts.addresses"),
+    "plate": sentence("drafts.plates"),
+    "birth": sentence("drafts.birth-dates"),
+    "name": sentence("drafts.people"),
+}
+
+
+def _personal(name: str, data: PersonalData) -> SkippedColumn:
+    what = _KINDS[data.kind]
+    if not data.doubtful:
+        return SkippedColumn(name, sentence("drafts.personal", what=what))
+    doubt = f'"{name}" seems to contain {what}; make it a question only if it is something else'
+    return SkippedColumn(name, sentence("drafts.maybe-personal", what=what), doubt)
 
 
 def is_id(name: str) -> bool:
@@ -211,52 +322,174 @@ def is_id(name: str) -> bool:
     return bool(name) and TABLE_SEPARATOR not in name and name == name.strip()
 
 
-def _typed(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
-    """Choose the type of a question, and its options or edges, by its answers."""
+def _typed(column: DataColumn, counts: Mapping[str, int], all_answers: bool = True) -> ColumnDraft:
+    """Choose the type of a question, and its options or edges, by its answers.
+
+    all_answers: whether no value means no answer.
+    """
     name, values = column.name, list(counts)
     if not values:
         return SkippedColumn(name, sentence("drafts.empty-column"))
     if column.labels and set(values) <= set(column.labels):
         missing = (*column.missing, *no_answers(column.counts, column.labels))
         return labeled(name, {c: w for c, w in column.labels.items() if c not in missing})
-    if len(values) == 1:
-        return SkippedColumn(name, sentence("drafts.one-answer"))
     if column.lists:
         return _multi(column, counts)
+    if len(values) == 1:
+        ticked = column.empty and all_answers and _is_tick(column, values[0], counts[values[0]])
+        return _tick(name, values[0]) if ticked else SkippedColumn(name, ONE_ANSWER)
     if meaning := yes_and_no(values):
         return yes_no(name, {} if is_plain(values) else meaning)
-    if why := _as_written(values):
+    return _no_answers(column, counts) or _counted(column, counts)
+
+
+def _no_answers(column: DataColumn, counts: Mapping[str, int]) -> SkippedColumn | None:
+    """Return why the values are no answers to a question; None if they are."""
+    name, values = column.name, list(counts)
+    if why := _nested(values) or _as_written(values):
         return SkippedColumn(name, why)
+    if why := design_of(name, counts):
+        doubt = f'"{name}" was left out of the questions; {_DESIGN_ADVICE}'
+        return SkippedColumn(name, why, doubt)
     if _is_id_column(column, counts):
-        return SkippedColumn(name, sentence("drafts.looks-like-id", name=name))
+        why = sentence("drafts.looks-like-id", name=name)
+        doubt = "" if looks_like_id(name) else f'"{name}" differs in every row; {_IF_ANSWERS}'
+        return SkippedColumn(name, why, doubt)
+    return None
+
+
+def _counted(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
+    """Return a question about numbers or options."""
+    name, values = column.name, list(counts)
     numbers = [number(value) for value in values]
     if all(each is not None for each in numbers):
-        pairs = zip(values, numbers, strict=True)
-        return _numbers(column, {float(n or 0): counts[value] for value, n in pairs})
-    if len(values) > MOST_OPTIONS or (
-        len(values) > FEWEST_ROWS and FEWEST_EACH * len(values) > column.rows
-    ):
-        return SkippedColumn(name, sentence("drafts.free-text", texts=len(values)))
-    return _listed(name, {"type": Choice.type_name()}, values)
+        return _numbers(
+            column, counts, {v: float(n or 0) for v, n in zip(values, numbers, strict=True)}
+        )
+    if _is_free_text(column, counts):
+        why = sentence("drafts.free-text", texts=len(values))
+        coded = not any(" " in value for value in values)
+        doubt = f'"{name}" has {len(values):,} different words or codes; {_IF_ANSWERS}'
+        return SkippedColumn(name, why, doubt if coded else "")
+    return _choice(column, counts)
 
 
-def _listed(name: str, keys: Mapping[str, Any], values: Sequence[str]) -> DraftQuestion:
-    """Return a question whose options are some values;
-    values with hidden characters become codes."""
-    words = {value: cleaned(value) if hidden(value) else value for value in values}
-    codes = {"values": words} if any(map(hidden, values)) else {}
-    return DraftQuestion(name, {**keys, "options": sorted({*words.values()})} | codes)
+ONE_ANSWER = sentence("drafts.one-answer")
+_IF_ANSWERS = "if they are answers, group them into a few, and add a question"
+_DESIGN_ADVICE = (
+    "weights and strata belong to the analysis: ask for what they were computed from, and see "
+    "`weights` in the manual"
+)
+
+
+def _is_tick(column: DataColumn, value: str, rows: int) -> bool:
+    """Return whether a single value beside blank cells marks what people chose."""
+    word = value.casefold().removesuffix(".0")
+    if word in YES or word in TICKS or word in column.name.casefold():
+        return True
+    amount = number(value)
+    return word not in NO and amount is None and rows >= FEW and len(value) <= LONGEST_TICK
+
+
+def _tick(name: str, value: str) -> DraftQuestion:
+    shown = value if len(value) <= LONGEST_TICK else f"{value[:LONGEST_TICK]}…"
+    return (
+        yes_no(name, {value: "yes", "": "no"})
+        .noting(f"A cell with {shown} means yes, and a blank cell means no.")
+        .doubting(
+            "blank cells were taken to mean no; some may mean that the question was not asked"
+        )
+    )
+
+
+def _choice(column: DataColumn, counts: Mapping[str, int]) -> DraftQuestion:
+    """Return a choice among the values, in the order of their scale if it is known."""
+    names, ignored = canonical(counts)
+    options = list(dict.fromkeys(names.values()))
+    if len(options) < 2:
+        names, ignored = {value: cleaned(value) for value in counts}, ()
+        options = list(dict.fromkeys(names.values()))
+    order = _category_order(column.order, names, options) or ordered(options)
+    codes = {value: option for value, option in names.items() if value != option}
+    keys = {"type": Choice.type_name(), "options": [*(order or sorted(options))]}
+    question = DraftQuestion(column.name, keys | ({"values": codes} if codes else {}))
+    if len(names) > len(options):
+        question = question.noting(
+            f"{len(names) - len(options)} other spellings of these options are mapped in values."
+        )
+    for name in ignored:
+        question = question.doubting(f"capitals were ignored in {name}; see values")
+    for remark in confusable(question.keys["options"]):
+        question = question.doubting(f"{remark}; if they are one answer, map one in values")
+    if order is None and len(options) > 2:
+        question = question.doubting(
+            "the options are in alphabetical order; if they are steps of a scale, sort them before "
+            "scores or regressions use them"
+        )
+    return question
+
+
+def _category_order(
+    order: Sequence[str], names: Mapping[str, str], options: Sequence[str]
+) -> tuple[str, ...] | None:
+    """Return the options in the order that the file states for its categories."""
+    stated = tuple(dict.fromkeys(names[each] for each in order if each in names))
+    return stated if stated and {*stated} == {*options} else None
+
+
+def _is_free_text(column: DataColumn, counts: Mapping[str, int]) -> bool:
+    """Return whether answers are free text: many of the different ones occur in few rows.
+
+    Only rows that answered count, since many people may skip a remark. Texts of several words are
+    remarks sooner than single words, which may be places or products.
+    """
+    answered, distinct = sum(counts.values()), len(counts)
+    if distinct > MOST_OPTIONS:
+        return True
+    once = sum(rows == 1 for rows in counts.values())
+    rare = sum(rows < FEW for rows in counts.values())
+    wordy = sum(len(value.split()) >= REMARK for value in counts) * 2 >= distinct
+    if column.rows < FEWEST_ROWS:
+        return wordy and distinct == answered > 2
+    if once == distinct:  # nobody gave the answer of another
+        return distinct > 2 or wordy
+    if distinct <= FEWEST_ROWS:
+        return wordy and 2 * once >= distinct
+    many = FEWEST_EACH * distinct > answered or 2 * once >= distinct
+    return many or (wordy and 5 * rare >= 4 * distinct)
+
+
+def _nested(values: Sequence[str]) -> Sentence | None:
+    """Return why the cells cannot be answers if they contain lists and tables as JSON."""
+    return sentence("drafts.nested") if all(map(_is_nested, values)) else None
+
+
+def _is_nested(value: str) -> bool:
+    if value[:1] + value[-1:] not in ("{}", "[]"):
+        return False
+    try:
+        return isinstance(json.loads(value.replace("'", '"')), dict | list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _as_written(values: Sequence[str]) -> Sentence | None:
     """Return why the answers cannot be used as they are written; None if they can."""
-    if all(map(_DATE.fullmatch, values)):
+    if all(_DATE.fullmatch(value) or (is_day(value) and not value.isdecimal()) for value in values):
         return sentence("drafts.dates")
-    if any("," in value for value in values) and all(map(_DECIMAL_COMMA.fullmatch, values)):
-        return sentence("drafts.decimal-comma")
-    if _lists(values, ","):
+    commas = [value for value in values if "," in value]
+    if commas and all(map(_DECIMAL_COMMA.fullmatch, values)):
+        thousands = all(map(_THOUSANDS.fullmatch, commas))
+        return sentence("drafts.commas-in-numbers" if thousands else "drafts.decimal-comma")
+    if commas and all(map(_THOUSANDS_POINT.fullmatch, commas)) and _are_numbers(values):
+        return sentence("drafts.commas-in-numbers")
+    if commas and _lists(values, ","):
         return sentence("drafts.separated-by-commas", separator=SEPARATOR)
     return None
+
+
+def _are_numbers(values: Sequence[str]) -> bool:
+    return all("," in value or number(value) is not None for value in values)
 
 
 def yes_no(name: str, meaning: Mapping[str, str]) -> DraftQuestion:
@@ -268,16 +501,37 @@ def yes_no(name: str, meaning: Mapping[str, str]) -> DraftQuestion:
 
 
 def labeled(name: str, labels: Mapping[str, str]) -> ColumnDraft:
-    """Return a question whose answers are the labels of its codes."""
-    words = {code: cleaned(label or code) for code, label in labels.items()}
-    options = list(dict.fromkeys(words.values()))
+    """Return a question whose answers are the labels of its codes, in the order of numeric codes.
+
+    A label of several codes is followed by the code, since the answers differ.
+    """
+    words = {code: cleaned(label or code) for code, label in _by_code(labels).items()}
+    times = Counter(words.values())
+    distinct = {
+        code: f"{word} ({code})" if times[word] > 1 else word for code, word in words.items()
+    }
+    options = list(dict.fromkeys(distinct.values()))
     if len(options) < 2:
         return SkippedColumn(name, sentence("drafts.few-answers"))
     if meaning := yes_and_no(options):
-        question = yes_no(name, {code: meaning[word] for code, word in words.items()})
+        question = yes_no(name, {code: meaning[word] for code, word in distinct.items()})
         shown = {answer: word for word, answer in meaning.items() if word.casefold() != answer}
         return replace(question, keys={**question.keys, "labels": shown}) if shown else question
-    return DraftQuestion(name, {"type": Choice.type_name(), "options": options, "values": words})
+    question = DraftQuestion(
+        name, {"type": Choice.type_name(), "options": options, "values": distinct}
+    )
+    for word in (word for word, codes in times.items() if codes > 1):
+        question = question.doubting(
+            f"{times[word]} codes have the label {word}; if they mean the same answer, merge them"
+        )
+    return question
+
+
+def _by_code(labels: Mapping[str, str]) -> Mapping[str, str]:
+    numbers = {code: number(code) for code in labels}
+    if any(each is None for each in numbers.values()):
+        return labels
+    return {code: labels[code] for code in sorted(labels, key=lambda code: numbers[code] or 0)}
 
 
 def _is_id_column(column: DataColumn, counts: Mapping[str, int]) -> bool:
@@ -288,21 +542,26 @@ def _is_id_column(column: DataColumn, counts: Mapping[str, int]) -> bool:
         return True
     if any(" " in value for value in counts):
         return False
-    fractions = any("." in value and number(value) is not None for value in counts)
-    return rows >= FEWEST_ROWS and distinct == rows and not fractions
+    if rows < FEWEST_ROWS or distinct < rows:
+        return False
+    numbers = [number(value) for value in counts]
+    amounts = [each for each in numbers if each is not None]
+    if len(amounts) < distinct:
+        return True
+    whole = all(each.is_integer() for each in amounts)
+    return whole and max(amounts) - min(amounts) < 2 * distinct  # they number the rows
 
 
-def _numbers(column: DataColumn, counts: Mapping[float, int]) -> DraftQuestion:
+def _numbers(
+    column: DataColumn, rows: Mapping[str, int], numbers: Mapping[str, float]
+) -> DraftQuestion:
     """Return a question about a number; of a few whole numbers, a choice for the user to review."""
+    counts: dict[float, int] = Counter()
+    for text, value in numbers.items():
+        counts[value] += rows[text]
     values, possible_codes = sorted(counts), spikes(counts)
-    if len(values) <= MOST_CODES and all(value.is_integer() for value in values):
-        options = [str(int(value)) for value in values]
-        question = DraftQuestion(column.name, {"type": Choice.type_name(), "options": options})
-        listed = ", ".join(options)
-        return question.doubting(
-            f"if {listed} are codes, name the options and map the codes to them in values; if they "
-            'are amounts, use type = "number" with edges'
-        )
+    if len(values) < 2 or (len(values) <= MOST_CODES and all(each.is_integer() for each in values)):
+        return _few_numbers(column.name, numbers)
     answers = np.array([value for value in values if value not in possible_codes])
     bins = edges(answers, np.array([counts[value] for value in answers]))
     question = DraftQuestion(column.name, {"type": Number.type_name(), "edges": bins})
@@ -321,16 +580,34 @@ def _numbers(column: DataColumn, counts: Mapping[float, int]) -> DraftQuestion:
     )
 
 
+def _few_numbers(name: str, numbers: Mapping[str, float]) -> DraftQuestion:
+    """Return a choice among a few whole numbers, written in any digits."""
+    texts = sorted(numbers, key=lambda text: (numbers[text], len(text), text))
+    names = {text: unicodedata.normalize("NFKC", text) for text in texts}
+    names = {
+        text: name if name.isascii() else f"{numbers[text]:.15g}" for text, name in names.items()
+    }
+    options = list(dict.fromkeys(names.values()))
+    codes = {text: option for text, option in names.items() if text != option}
+    keys = {"type": Choice.type_name(), "options": options} | ({"values": codes} if codes else {})
+    question = DraftQuestion(name, keys)
+    if len({*numbers.values()}) < len(options):
+        question = question.doubting("some options are the same number; see whether they differ")
+    return question.doubting(
+        f"if {', '.join(options)} are codes, name the options and map the codes to them in values; "
+        'if they are amounts, use type = "number" with edges'
+    )
+
+
 def _with_items(column: DataColumn) -> DataColumn:
     """Return the column with the counts of each answer, if its cells list several answers."""
-    if column.lists or not _lists(list(column.counts), SEPARATOR):
+    if column.lists or column.labels or (lists := listed_answers(column.counts)) is None:
         return column
-    items, longest = Counter[str](), 1
-    for cell, rows in column.counts.items():
-        answers = {item.strip() for item in cell.split(SEPARATOR)}
-        items.update(dict.fromkeys(answers, rows))
-        longest = max(longest, len(answers))
-    return column._replace(counts=items, longest=longest)
+    items = {item: rows for item, rows in lists.counts.items() if item != NONE}
+    if any(SEPARATOR in item for item in items):
+        return column
+    separator = "" if lists.separator == SEPARATOR else lists.separator
+    return column._replace(counts=items, longest=lists.longest, separator=separator)
 
 
 def _lists(values: Sequence[str], separator: str) -> bool:
@@ -341,13 +618,20 @@ def _lists(values: Sequence[str], separator: str) -> bool:
 
 
 def _multi(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
-    options = sorted({*counts} - {NONE, ""})
+    values = [value for value in counts if value not in (NONE, "")]
+    words = {value: cleaned(value) for value in values}
+    options = list(dict.fromkeys(words.values()))
     if len(options) < 2:
         return SkippedColumn(column.name, sentence("drafts.few-answers"))
-    question = _listed(column.name, {"type": Multi.type_name()}, options)
-    most = min(column.longest, len(question.keys["options"]))
-    question = replace(question, keys={**question.keys, "at_most": most})
-    return question.noting(
+    if _is_free_text(column, {value: counts[value] for value in values}):
+        return SkippedColumn(column.name, sentence("drafts.free-text", texts=len(options)))
+    codes = {value: word for value, word in words.items() if value != word}
+    keys: dict[str, Any] = {
+        "type": Multi.type_name(),
+        "options": [*(ordered(options) or sorted(options))],
+        "at_most": min(column.longest, len(options)),
+    }
+    return DraftQuestion(column.name, keys | ({"values": codes} if codes else {})).noting(
         "at_most is the largest number of options in one answer; a smaller limit needs less noise."
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
@@ -10,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from incrowd.catalog.sentences import joined, sentence
+from incrowd.catalog.sentences import Sentence, joined, sentence
 from incrowd.drafts import redcap, xlsform
 from incrowd.drafts.columns import ColumnDraft, DataColumn, SkippedColumn, question_of
 from incrowd.drafts.draft import Draft
+from incrowd.drafts.people import ROW_NUMBERS, RepeatedIds, notes_of, repeated_ids
+from incrowd.drafts.spellings import clean_id, confusable
 from incrowd.encoding.answers import Data, load_data, load_sheet, sheet_names
 from incrowd.encoding.cells import by_value, is_list, texts_of, without_point
 from incrowd.encoding.frames import is_frame
@@ -32,23 +35,72 @@ def draft_of(name: str, data: Data) -> Draft:
     if table.num_rows < 2:
         rows = sentence("drafts.one-row" if table.num_rows else "drafts.no-rows")
         raise AnswersError.of("answers", "drafts.few-rows", rows=rows)
-    columns = tuple(_column_draft(data, place) for place in range(table.num_columns))
-    small = f"{table.num_rows:,} people are few; `incrowd plan` shows how large the errors are"
-    notes = (FROM_DATA, small) if table.num_rows < SMALL else (FROM_DATA,)
-    return Draft(name, table.num_rows, columns, notes)
+    repeated, names, ids = repeated_ids(table), table.column_names, _ids(table.column_names)
+    columns = tuple(_column_draft(data, place, ids[place], repeated) for place in range(len(ids)))
+    people = repeated.people if repeated else table.num_rows
+    notes = [FROM_DATA, *notes_of(repeated, names, table.num_rows)]
+    if people < SMALL:
+        notes.append(f"{people:,} people are few; `incrowd plan` shows how large the errors are")
+    notes += [f"the questions {each}; rename a column" for each in confusable(ids)]
+    each = repeated.most if repeated else 1
+    return Draft(name, people, columns, tuple(notes), rows_per_person=each)
 
 
-def _column_draft(data: Data, place: int) -> ColumnDraft:
+def _ids(names: Sequence[str]) -> list[str]:
+    """Return the ids of questions about columns; an id is no other column's name."""
+    ids: list[str] = []
+    for name in names:
+        plain = clean_id(name)
+        taken = {*ids, *(each for each in names if each != name)}
+        numbered = (f"{plain}_{number}" for number in count(2))
+        free = plain not in taken or not plain
+        ids.append(plain if free else next(id for id in numbered if id not in taken))
+    return ids
+
+
+def _column_draft(data: Data, place: int, id: str, repeated: RepeatedIds | None) -> ColumnDraft:
     names = data.table.column_names
     name, cells = names[place], data.table.column(place).combine_chunks()
     if names.count(name) > 1:
         return SkippedColumn(name, sentence("drafts.same-name", columns=names.count(name)))
+    if name in ROW_NUMBERS:
+        return SkippedColumn(name, sentence("drafts.row-of-person"))
+    if repeated and name == repeated.id:
+        return SkippedColumn(name, sentence("drafts.looks-like-id", name=name))
+    if reason := _unread(cells.type):
+        return SkippedColumn(name, reason)
     lists = is_list(cells.type)
     counts = _counts(pc.list_flatten(cells) if lists else cells)
     empty = cells.null_count if lists else len(cells) - sum(counts.values())
     longest = int(pc.max(pc.list_value_length(cells)).as_py() or 1) if lists else 0
     about = (data.texts.get(name, ""), data.labels.get(name, {}), data.missing.get(name, ()))
-    return question_of(DataColumn(name, counts, len(cells), empty, longest, *about))
+    column = DataColumn(name, counts, len(cells), empty, longest, *about)
+    return question_of(column._replace(order=_order(cells), id=id))
+
+
+def _unread(kind: pa.DataType) -> Sentence | None:
+    """Return why the cells of a type cannot be answers; None if they can."""
+    inner = kind.value_type if is_list(kind) else kind
+    if pa.types.is_nested(inner):
+        return sentence("drafts.nested")
+    binary = pa.types.is_binary(inner) or pa.types.is_large_binary(inner)
+    return sentence("drafts.bytes") if binary else None
+
+
+def _order(cells: pa.Array) -> tuple[str, ...]:
+    """Return the categories of a column in the order that the file states; () if it states none.
+
+    Categories without an order of their own are sorted, or in the order of appearance.
+    """
+    if not pa.types.is_dictionary(cells.type) or pa.types.is_nested(cells.type.value_type):
+        return ()
+    texts = _texts(cells.dictionary).tolist()
+    places = pc.drop_null(cells.indices).to_pylist()
+    appearing = [texts[place] for place in dict.fromkeys(places)]
+    stated = cells.type.ordered or (
+        texts != sorted(texts) and [each for each in texts if each in appearing] != appearing
+    )
+    return tuple(texts) if stated and None not in texts else ()
 
 
 def _counts(cells: pa.Array) -> Mapping[str, int]:

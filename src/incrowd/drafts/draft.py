@@ -21,13 +21,16 @@ class Draft:
     name : str
         The name of the survey.
     people : int or None
-        The number of rows of the data; None for a questionnaire.
+        The number of people in the data: of rows, or of different ids that repeat; None for a
+        questionnaire.
     columns : tuple of ColumnDraft
         A question for each column or field, or the reason why it was left out.
     notes : tuple of str
         Open decisions about the survey as a whole.
     language : str
         The language of its texts.
+    rows_per_person : int
+        The largest number of rows of one person.
 
     Examples
     --------
@@ -42,6 +45,7 @@ class Draft:
     columns: tuple[ColumnDraft, ...]
     notes: tuple[str, ...] = ()
     language: str = LANGUAGE
+    rows_per_person: int = 1
 
     @property
     def questions(self) -> tuple[DraftQuestion, ...]:
@@ -64,7 +68,8 @@ class Draft:
     @property
     def toml(self) -> str:
         """The text of a survey file, which can be loaded and planned as it is."""
-        head = start(self.name, self.language, self.people, self.crowd, self.notes)
+        people = (self.people, self.crowd, self.rows_per_person)
+        head = start(self.name, self.language, *people, self.notes)
         return "\n".join([*head, *body(self.questions, self.left_out)]) + "\n"
 
     @property
@@ -72,4 +77,5 @@ class Draft:
         """The decisions that are left to the user, one line for each."""
         doubts = (f"{each.id}: {text}" for each in self.questions for text in each.undecided)
         left_out = (f"{each.id}: left out: {each.reason}" for each in self.left_out)
-        return (*self.notes, *doubts, *left_out)
+        maybe = (f"{each.id}: {each.doubt}" for each in self.left_out if each.doubt)
+        return (*self.notes, *doubts, *left_out, *maybe)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 from incrowd.encoding.amounts import CODES, NINES, beside_nines, is_code
@@ -15,6 +15,7 @@ WORDS = frozenset(
     {
         *("na", "n/a", "#n/a", "nan", "null", ".", "-", "--", "?", "missing"),
         *("no answer", "not answered", "refused", "refusal", "unknown/refused", "missing value"),
+        *("..", "...", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "n.a.", "unk"),
         *("prefer not to say", "prefer not to answer", "not applicable", "not asked"),
         *("keine angabe", "k.a.", "verweigert", "sans réponse", "sin respuesta", "nsp"),
     }
@@ -43,11 +44,45 @@ def _unlabeled_no_answers(counts: Mapping[str, int]) -> tuple[str, ...]:
         others = [n for n in numbers.values() if n not in CODES]
         return (*words, *(v for v, n in numbers.items() if n in CODES and is_code(n, others)))
     rows = {n: counts[value] for value, n in numbers.items()}
+    if _is_symmetric(rows):
+        return words
     codes = {n for n in rows if n in CODES and is_code(n, [o for o in rows if o not in CODES])}
     codes |= _top_codes(rows, codes) | _heaped_nines(rows)
     if codes == set(rows):  # then they may well be the answers
         return words
     return (*words, *(value for value, n in numbers.items() if n in codes))
+
+
+MOST_STEPS = 10  # on each side of zero
+
+
+def _is_symmetric(rows: Collection[float]) -> bool:
+    """Return whether whole numbers are a scale around zero, such as -2 to 2; a scale of at least
+    two steps down may lack the last step up, which nobody chose."""
+    low, high = min(rows, default=0), max(rows, default=0)
+    if not all(n == int(n) for n in rows) or not -MOST_STEPS <= low < 0 < high <= MOST_STEPS:
+        return False
+    below = [n for n in rows if n < 0]
+    if low == -high:
+        return len(rows) > 2 or rows == {low, high}
+    return len(below) == -low >= 2 and -low - 1 <= high <= -low + 1
+
+
+def stray_words(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the words in a column of numbers, which seem to mean no answer.
+
+    Examples are "don't know", "NI", "#DIV/0!", and "60+". counts: the rows with each value.
+    """
+    words = [value for value in counts if number(value) is None and value.casefold() not in WORDS]
+    usual = sum(value.casefold() in WORDS for value in counts)
+    numbers = len(counts) - len(words) - usual
+    rows = sum(counts[word] for word in words)
+    few = len(words) <= max(MOST_STRAY, numbers // 4) and 2 * rows <= sum(counts.values())
+    return tuple(words) if numbers > FEWEST_NUMBERS and few else ()
+
+
+MOST_STRAY = 4  # different words in a column of numbers
+FEWEST_NUMBERS = 10  # with more different ones, the column is one of numbers
 
 
 def spikes(rows: Mapping[float, int]) -> list[float]:

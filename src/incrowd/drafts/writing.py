@@ -13,11 +13,18 @@ from incrowd.survey.words import LANGUAGE
 
 KEYS = {*Codes.model_fields, *(key for kind in TYPES.values() for key in kind.model_fields)}
 MOST_LEVELS = 12
+FEWEST_PEOPLE = 2  # of a crowd whose people have several rows
+MOST_ROWS = 1000
 WIDTH = 96  # a list that makes its line longer is written with one entry per line
 
 
 def start(
-    name: str, language: str, people: int | None, crowd: int, notes: Sequence[str]
+    name: str,
+    language: str,
+    people: int | None,
+    crowd: int,
+    rows_each: int,
+    notes: Sequence[str],
 ) -> Iterator[str]:
     """Yield the first lines of the file: name, crowd and requested guarantee."""
     yield "# A first draft, written by `incrowd init`. DECIDE marks what you have to decide."
@@ -26,8 +33,13 @@ def start(
     yield f"name = {quoted(name)}"
     if language != LANGUAGE:
         yield f"language = {quoted(language)}"
-    source = "an example" if people is None else "the number of rows, rounded down"
+    rows = "rows" if rows_each == 1 else "different ids"
+    source = "an example" if people is None else f"the number of {rows}, rounded down"
     yield f"crowd = {crowd}  # {source}; DECIDE: the guarantee requires at least this many people"
+    if rows_each > 1:
+        possible = crowd // rows_each >= FEWEST_PEOPLE and rows_each <= MOST_ROWS
+        line = f"{'' if possible else '# '}rows_per_person = {rows_each}"
+        yield f"{line}  # DECIDE: all rows of a person are protected; the crowd then counts rows"
     yield ""
     yield "[privacy]"
     yield "epsilon = 1.0  # DECIDE: a smaller value protects more, with larger errors"
@@ -49,7 +61,10 @@ def body(questions: Sequence[DraftQuestion], left_out: Sequence[SkippedColumn]) 
     if left_out:
         yield ""
         yield "# Columns that were left out:"
-        yield from (f"# {quoted(each.id)}: {_one_line(each.reason)}" for each in left_out)
+        for column in left_out:
+            yield f"# {quoted(column.id)}: {_one_line(column.reason)}"
+            if column.doubt:
+                yield f"# DECIDE: {_one_line(column.doubt)}."
 
 
 def _regression(questions: Sequence[DraftQuestion]) -> Iterator[str]:

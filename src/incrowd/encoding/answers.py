@@ -287,6 +287,13 @@ def load_data(answers: AnswersSource | Any) -> Data:
     return Data(table, parsed.texts, parsed.labels, parsed.missing)
 
 
+def load_columns(source: AnswersSource, names: Sequence[str]) -> pa.Table:
+    """Load some columns of a file. Raises AnswersError if it cannot be read."""
+    with readable(source.name):
+        parsed = content(source, Request(tuple(names)))
+        return pa.Table.from_batches([piece for piece, _ in parsed.pieces]).select(list(names))
+
+
 def sheet_names(source: AnswersSource) -> tuple[str, ...]:
     """Return the names of the sheets of a workbook. Raises AnswersError if it cannot be read."""
     with readable(source.name):

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from incrowd.catalog.sentences import ENGLISH, Sentence, in_words, sentence, shown
 from incrowd.characters import visible
 from incrowd.drafts.missing import no_answers, number
+from incrowd.drafts.people import is_person, is_wave, repeated_ids
 from incrowd.encoding.amounts import Outside
 from incrowd.encoding.answers import (
     check_names,
@@ -23,6 +24,7 @@ from incrowd.encoding.answers import (
     column_of,
     load_answers,
     load_batches,
+    load_columns,
     texts,
 )
 from incrowd.encoding.cells import texts_of, without_point
@@ -166,7 +168,8 @@ def check(
     -------
     AnswersCheck
         The findings: missing columns; cells that are not answers, by value; missing answers; ids
-        that are missing or whose rows differ; too few people for the crowd or for every stratum;
+        that are missing or whose rows differ; a column that seems to identify people who have
+        several rows; too few people for the crowd or for every stratum;
         amounts outside the edges; numbers that look like codes for no answer; and, for questions
         with a randomizer of their own, that the answers should be true.
 
@@ -209,10 +212,31 @@ def check(
                 AnswersFinding(("answers",), sentence("sampling.only-first", rows=rows))
             )
     findings += chain.from_iterable(each.findings() for each in columns)
+    findings += _several_rows(survey, data, names) if id is None and rows else ()
     findings += filter(None, [already_randomized(survey)])
     if rows:
         findings += _crowd(survey, people, strata)
     return AnswersCheck(rows, people, survey.crowd, tuple(findings))
+
+
+def _several_rows(survey: Survey, data: Any, names: Sequence[str]) -> Iterator[AnswersFinding]:
+    """Yield a note if a column seems to identify people who have more rows than the survey says."""
+    columns = [name for name in dict.fromkeys(names) if is_person(name) or is_wave(name)]
+    if not any(map(is_person, columns)):
+        return
+    try:
+        table = as_table(data).select(columns) if is_frame(data) else load_columns(data, columns)
+    except (AnswersError, KeyError):  # of the questions' columns, it is a finding elsewhere
+        return
+    repeated = repeated_ids(table)
+    if repeated and repeated.most > survey.rows_per_person:
+        message = sentence(
+            "sampling.rows-of-people",
+            rows=table.num_rows,
+            people=repeated.people,
+            most=repeated.most,
+        )
+        yield AnswersFinding((repeated.id,), message)
 
 
 def _refused(problems: Iterable[Problem]) -> list[AnswersFinding]:

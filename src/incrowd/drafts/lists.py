@@ -1,0 +1,93 @@
+"""Cells that list several answers, and what separates these."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from incrowd.survey import NONE, SEPARATOR
+
+SEPARATORS = (SEPARATOR, "|", "\n", ",", "/", " ")  # the first one that fits
+ALONE = 0.5  # of the items of weak separators, which also occur within answers, stand alone
+FREQUENT = 2  # cells: an item in so many different ones recurs
+MOST_ITEMS = 60
+
+
+class ListedAnswers(NamedTuple):
+    """The items in the cells of a column: the rows with each, the largest number in one cell."""
+
+    separator: str
+    counts: Mapping[str, int]
+    longest: int
+
+
+def listed_answers(counts: Mapping[str, int]) -> ListedAnswers | None:
+    """Return the items that cells list; None if each cell is one answer.
+
+    counts: the rows with each cell. Items recur in several combinations, which answers that happen
+    to contain a comma or a space do not.
+    """
+    return next((listed for each in SEPARATORS if (listed := _split_at(each, counts))), None)
+
+
+def items_of(cell: str, separator: str) -> tuple[str, ...]:
+    """Return the different items of a cell."""
+    parts = cell.split() if separator == " " else cell.split(separator)
+    return tuple(dict.fromkeys(item for part in parts if (item := part.strip())))
+
+
+def _split_at(separator: str, counts: Mapping[str, int]) -> ListedAnswers | None:
+    cells = {cell: items_of(cell, separator) for cell in counts}
+    several = [listed for listed in cells.values() if len(listed) > 1]
+    trailing = any(cell.strip().endswith(separator) for cell in counts if separator != " ")
+    if not several and not (trailing and separator in (SEPARATOR, "|", "\n")):
+        return None
+    rows, different = Counter[str](), Counter[str]()
+    for cell, listed in cells.items():
+        rows.update(dict.fromkeys(listed, counts[cell]))
+        different.update(listed)
+    items = [item for item in rows if item != NONE]
+    if not items or len(items) > MOST_ITEMS:
+        return None
+    strong = separator in (SEPARATOR, "|", "\n")
+    if strong and len(items) >= len(counts) and several:
+        return None
+    if not strong and not _weak(separator, cells, items, different):
+        return None
+    return ListedAnswers(separator, rows, max(map(len, cells.values()), default=1) or 1)
+
+
+def _weak(
+    separator: str,
+    cells: Mapping[str, tuple[str, ...]],
+    items: list[str],
+    different: Mapping[str, int],
+) -> bool:
+    """Return whether items of a weak separator recur, and most of them stand alone as well."""
+    alone = {listed[0] for listed in cells.values() if len(listed) == 1}
+    several = [listed for listed in cells.values() if len(listed) > 1]
+    numbers = all(re.fullmatch(r"-?\d+", item) for item in items)
+    if separator == "," and numbers and max(map(len, several)) == 2 and not _rising(several):
+        return False  # decimal commas
+    if separator == " " and any(not re.fullmatch(r"[\w.-]+", item) for item in items):
+        return False
+    if separator == "/" and any(len(item) < 2 or item.isdigit() for item in items):
+        return False
+    recurring = sum(different[item] >= FREQUENT for item in items)
+    combined = {item for listed in several for item in listed}
+    return (
+        len(items) > 2
+        and len(alone.intersection(items)) >= ALONE * len(items)
+        and recurring >= 0.8 * len(items)
+        and len(combined & alone) >= ALONE * len(combined)
+        and len(several) >= 2
+    )
+
+
+def _rising(several: list[tuple[str, ...]]) -> bool:
+    """Return whether the numbers in each cell rise, and each is on both sides of commas."""
+    pairs = [tuple(map(int, listed)) for listed in several]
+    firsts, lasts = {pair[0] for pair in pairs}, {pair[-1] for pair in pairs}
+    return all(a < b for a, b in pairs) and len(firsts & lasts) * 2 >= min(len(firsts), len(lasts))
