@@ -299,7 +299,8 @@ def test_a_workbook_is_read_in_bounded_memory(tmp_path):
     head, body, _ = parts[sheet].partition(b"<sheetData>")
     row = b'<row r="%d"><c r="XFD%d" t="inlineStr"><is><t>yes</t></is></c></row>'
     rows = b"".join(row % (number, number) for number in range(2, 2500))
-    header = b'<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c></row>'
+    name = b'<c r="%s1" t="inlineStr"><is><t>%s</t></is></c>'
+    header = b'<row r="1">' + name % (b"A", b"a") + name % (b"XFD", b"b") + b"</row>"
     parts[sheet] = head + body + header + rows + b"</sheetData></worksheet>"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
         for name, part in parts.items():

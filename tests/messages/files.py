@@ -81,6 +81,48 @@ def book(folder):
     return folder / "a.xlsx"
 
 
+def sheets(*tables):
+    """A workbook with these rows, sheet by sheet."""
+
+    def made(folder):
+        written = openpyxl.Workbook()
+        written.remove(written.active)
+        for rows in tables:
+            sheet = written.create_sheet(f"Part {len(written.worksheets) + 1}")
+            for row in rows:
+                sheet.append(row)
+        written.save(folder / "a.xlsx")
+        return folder / "a.xlsx"
+
+    return made
+
+
+def rezipped(changed):
+    """A workbook whose parts are changed by a function of names and contents."""
+
+    def made(folder):
+        path = sheets([["a"], ["yes"]])(folder)
+        with zipfile.ZipFile(path) as old:
+            parts = {name: old.read(name) for name in old.namelist()}
+        with zipfile.ZipFile(path, "w") as new:
+            for name, part in changed(parts).items():
+                new.writestr(name, part)
+        return path
+
+    return made
+
+
+def strict(parts):
+    workbook = parts["xl/workbook.xml"].replace(
+        b"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+        b"http://purl.oclc.org/ooxml/spreadsheetml/main",
+    )
+    return parts | {"xl/workbook.xml": workbook}
+
+
+TABLE = [["a", "b", "c"], *[["yes", "x", 1], ["no", "y", 2]] * 3]
+
+
 def read_here(module, made, **options):
     """A file that this process reads, not one of its own."""
 
@@ -207,6 +249,38 @@ MISTAKES = {
     "the same, read in this process": (
         read_here(excel, book, sheet="wave 2"),
         "a.xlsx has no such sheet; did you mean Wave 2? use one of Sheet, Wave 2",
+    ),
+    "a sheet without a table": (
+        read_here(excel, sheets([["Please read"]], TABLE)),
+        "the sheet 'Part 1' has no table; use sheet='Part 2'; the sheets are Part 1, Part 2",
+    ),
+    "a sheet without names": (
+        read_here(excel, sheets(TABLE[1:])),
+        "looks like answers, not like names of columns: 'yes, x, 1'; add a row of names",
+    ),
+    "a cell below a table": (
+        read_here(excel, sheets([*TABLE, [None], [None, "see page 2"]])),
+        "row 9 has a single cell, 'see page 2', apart from the table; delete it if it is not",
+    ),
+    "a total": (
+        read_here(excel, sheets([*TABLE, ["Total", None, 9]])),
+        "the last row looks like a total, not like a person: 'Total, 9'; delete it",
+    ),
+    "a strict workbook": (
+        read_here(excel, rezipped(strict)),
+        "it is a strict Open XML workbook; save it as an ordinary Excel workbook",
+    ),
+    "a binary workbook": (
+        read_here(excel, rezipped(lambda parts: parts | {"xl/workbook.bin": b""})),
+        "it is a binary Excel workbook; save it as .xlsx or CSV",
+    ),
+    "answers without names": (
+        load("a.csv", "yes,31\nno,45\nyes,22\n"),
+        "looks like answers, not like names of columns: 'yes, 31'; add a row of names",
+    ),
+    "a column without a name": (
+        lambda folder: incrowd.draft(file(folder, "a.csv", "same,\n1,2\n1,3\n")),
+        "column 2: it has no name; write one above it",
     ),
     "a file whose reader crashes": (hostile("crash"), "ended unexpectedly (SIGSEGV), so it is dam"),
     "a file whose reader crashes later": (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import IO, Any
@@ -21,7 +21,7 @@ from incrowd.encoding.answers import Data, load_data, load_sheet, sheet_names
 from incrowd.encoding.cells import by_value, is_list, texts_of, without_point
 from incrowd.encoding.frames import is_frame
 from incrowd.encoding.sources import AnswersSource, source_of
-from incrowd.errors import AnswersError
+from incrowd.errors import AnswersError, quantity
 
 FROM_DATA = (
     "options and edges were taken from the data; review them before anyone else reads the survey"
@@ -36,14 +36,31 @@ def draft_of(name: str, data: Data) -> Draft:
         rows = sentence("drafts.one-row" if table.num_rows else "drafts.no-rows")
         raise AnswersError.of("answers", "drafts.few-rows", rows=rows)
     repeated, names, ids = repeated_ids(table), table.column_names, _ids(table.column_names)
-    columns = tuple(_column_draft(data, place, ids[place], repeated) for place in range(len(ids)))
+    columns = [_column_draft(data, place, ids[place], repeated) for place in range(len(ids))]
+    unnamed = [SkippedColumn(f"column {each}", sentence("drafts.no-name")) for each in data.unnamed]
     people = repeated.people if repeated else table.num_rows
-    notes = [FROM_DATA, *notes_of(repeated, names, table.num_rows)]
+    notes = [FROM_DATA, *_notes_on_rows(data), *notes_of(repeated, names, table.num_rows)]
     if people < SMALL:
         notes.append(f"{people:,} people are few; `incrowd plan` shows how large the errors are")
     notes += [f"the questions {each}; rename a column" for each in confusable(ids)]
     each = repeated.most if repeated else 1
-    return Draft(name, people, columns, tuple(notes), rows_per_person=each)
+    return Draft(name, people, (*columns, *unnamed), tuple(notes), rows_per_person=each)
+
+
+def _notes_on_rows(data: Data) -> Iterator[str]:
+    """Yield which rows and sheets of a file were not read as people, or may not be people."""
+    if data.skipped:
+        rows = quantity(len(data.skipped), "rows")
+        listed = "; ".join(f'"{each}"' for each in data.skipped)
+        yield f"{rows} beside the names of the columns were not read as people: {listed}"
+    if data.doubtful:
+        yield (
+            "the row below the names of the columns has texts where the others have numbers; "
+            "delete it from the file if it is not a person"
+        )
+    if data.others:
+        listed = ", ".join(f'"{each}"' for each in data.others)
+        yield f"only one sheet was read; name another with --sheet if that has the people: {listed}"
 
 
 def _ids(names: Sequence[str]) -> list[str]:

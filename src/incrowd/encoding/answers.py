@@ -267,24 +267,34 @@ def _tables(name: str, rows: int, read: Pieces) -> Iterator[tuple[pa.Table, int]
 
 @dataclass(frozen=True)
 class Data:
-    """All columns unchanged, and for some of them wording, labels, and codes for no answer."""
+    """All columns unchanged, and for some of them wording, labels, and codes for no answer.
+
+    skipped, doubtful, unnamed, others: what the file has besides, as in `Content`.
+    """
 
     table: pa.Table
     texts: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    skipped: Sequence[str] = ()
+    doubtful: bool = False
+    unnamed: Sequence[str] = ()
+    others: Sequence[str] = ()
 
 
-def load_data(answers: AnswersSource | Any) -> Data:
-    """Load all of a file, or of a data frame, into memory. Raises AnswersError as
-    `load_answers`."""
+def load_data(answers: AnswersSource | Any, *, form: bool = False) -> Data:
+    """Load all of a file, or of a data frame, into memory. Raises AnswersError as `load_answers`.
+
+    form: whether a sheet is a part of a form, with the names of its columns in the first row.
+    """
     if is_frame(answers):
         return Data(as_table(answers))
     source: AnswersSource = answers
     with readable(source.name):
-        parsed = content(source, Request())
+        parsed = content(source, Request(form=form))
         table = pa.Table.from_batches([piece for piece, _ in parsed.pieces])
-    return Data(table, parsed.texts, parsed.labels, parsed.missing)
+    about = (parsed.texts, parsed.labels, parsed.missing)
+    return Data(table, *about, parsed.skipped, parsed.doubtful, parsed.unnamed, parsed.others)
 
 
 def load_columns(source: AnswersSource, names: Sequence[str]) -> pa.Table:
@@ -297,11 +307,11 @@ def load_columns(source: AnswersSource, names: Sequence[str]) -> pa.Table:
 def sheet_names(source: AnswersSource) -> tuple[str, ...]:
     """Return the names of the sheets of a workbook. Raises AnswersError if it cannot be read."""
     with readable(source.name):
-        return tuple(content(source, Request(names_only=True)).sheets)
+        return tuple(content(source, Request(names_only=True, form=True)).sheets)
 
 
 def load_sheet(source: AnswersSource, name: str) -> list[list[Any]]:
     """Return the cells of a sheet of a workbook, row by row, without columns that have no name."""
-    table = load_data(replace(source, sheet=name)).table
+    table = load_data(replace(source, sheet=name), form=True).table
     columns = [column.to_pylist() for column in table.columns]
     return [list(table.column_names), *map(list, zip(*columns, strict=True))]

@@ -6,17 +6,27 @@ import codecs
 import csv
 import io
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
-from typing import NamedTuple
+from dataclasses import replace
+from itertools import islice, takewhile
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
 from incrowd.catalog.sentences import sentence
-from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
+from incrowd.encoding.formats.header import (
+    LOOKED_AT,
+    Row,
+    TableHeader,
+    header_of,
+    is_total,
+    shortened,
+)
+from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request, pieces_of
 from incrowd.encoding.sources import ROW_BYTES, AnswersSource
 from incrowd.errors import AnswersError, Place
 
@@ -24,40 +34,137 @@ SEPARATORS = ",;\t|"
 _COMMA = r"^([+-]?\d+),(\d+)$"
 _NUMBERS = r"^([+-]?\d+(,\d+)?)?$"
 _THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
-EXCEL_HINT = "sep="  # the beginning of a first line that names the separator
+_EXCEL_HINT = re.compile(r'"?sep=([^\r\n])"?\r?\n', re.IGNORECASE)  # names the separator
+EMPTY = "Empty CSV"  # in Arrow's error message
 _log = logging.getLogger(__name__)
 
 
 class CsvLayout(NamedTuple):
-    """The layout of a file: its separator, the number of lines before the header, its columns."""
+    """The layout of a file: its separator, its columns, and where the answers begin.
+
+    start: the number of bytes before the first answer, in UTF-8. fits: whether most of the first
+    rows have a cell for each column. blank: the number of rows at the end of the file in which all
+    cells are empty.
+    """
 
     separator: str
-    skipped: int
-    columns: list[str]
+    header: TableHeader
+    start: int
+    fits: bool = True
+    blank: int = 0
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return [*self.header.names]
 
 
 def layout(source: AnswersSource, wanted: Sequence[str] = ()) -> CsvLayout:
-    """Return the layout that gives the most wanted columns and, among these, the most columns."""
+    """Return the layout that gives the most wanted columns and, among these, the most columns.
+
+    Raises AnswersError if the first row has answers and not names.
+    """
     with source.open() as file:
         start = pa.input_stream(file, compression=source.compression).read(ROW_BYTES)
     if source.encoding is None:
         start.partition(b"\n")[0].decode("utf-8")  # strict; below, the last letter may be cut
-    text = start.decode(source.encoding or "utf-8", errors="ignore").removeprefix("\ufeff")
-    first, _, rest = text.partition("\n")
-    if first.startswith(EXCEL_HINT) and first[len(EXCEL_HINT) :].strip("\r"):
-        separator = first[len(EXCEL_HINT)]
-        return CsvLayout(separator, 1, _header(rest, separator))
-    layouts = [CsvLayout(separator, 0, _header(text, separator)) for separator in SEPARATORS]
-    best = max(layouts, key=lambda each: (len({*wanted} & {*each.columns}), len(each.columns)))
+    marked = start.decode(source.encoding or "utf-8", errors="ignore")
+    text = marked.removeprefix("\ufeff")
+    whole = len(start) < ROW_BYTES
+    hint = _EXCEL_HINT.match(text)
+    separators = hint[1] if hint else SEPARATORS
+    layouts = [_layout(text, hint.end() if hint else 0, each, wanted, whole) for each in separators]
+    best = max(
+        layouts,
+        key=lambda each: (
+            len({*wanted} & {*each.columns}),
+            each.fits,
+            len(each.columns),
+            -len(each.header.skipped),
+        ),
+    )
     _log.debug("%s: CSV with %r between the cells", source.name, best.separator)
+    if best.header.answers:
+        raise AnswersError.of(source.name, "encoding.no-header", value=best.header.answers)
+    mark = len("\ufeff".encode()) * (marked != text)
+    last = _last_lines(source)
+    best = best._replace(start=best.start + mark, blank=_blank_end(last, best.separator))
+    _check_last(source, last, best)
     return best
 
 
-def _header(text: str, separator: str) -> list[str]:
-    try:
-        return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
-    except csv.Error:  # a cell of more than 128 KiB
-        return []
+def _layout(text: str, begin: int, separator: str, wanted: Sequence[str], whole: bool) -> CsvLayout:
+    """Return the layout of a text that has a certain separator. whole: whether it is not cut."""
+    rows, ends = _first_rows(text, begin, separator)
+    if not whole and len(rows) > 1 and ends[-1] >= len(text):
+        rows.pop()
+    header = header_of(rows, wanted)
+    end = ends[min(header.first, len(ends)) - 1] if ends else begin
+    header = replace(header, names=_for_all_cells(header.names, rows, header.first))
+    fitting = [len(row) == len(header.names) for row in rows[header.first :] if row]
+    fits = 2 * sum(fitting) >= len(fitting)
+    return CsvLayout(separator, header, len(text[:end].encode()), fits)
+
+
+def _first_rows(text: str, begin: int, separator: str) -> tuple[list[list[str]], list[int]]:
+    """Return the first rows of a text, and where each of them ends."""
+    lines = io.StringIO(text, newline="")
+    lines.seek(begin)
+    rows, ends = [], []
+    with suppress(csv.Error):  # a cell of more than 128 KiB
+        for row in islice(csv.reader(lines, delimiter=separator), LOOKED_AT):
+            rows.append(row)
+            ends.append(lines.tell())
+    return rows, ends
+
+
+def _for_all_cells(names: Sequence[str], rows: Sequence[Row], first: int) -> tuple[str, ...]:
+    """Return a name for each cell of a row; "" for cells beyond the header, if all rows have them.
+
+    R writes the names of rows below no name: then the first column has none, and counts the rows.
+    """
+    people = [row for row in rows[first:] if row]
+    stated = max((len(row) for row in rows[:first]), default=0)
+    lengths = {len(row) for row in people}
+    width = max(lengths) if len(lengths) == 1 and max(lengths) > stated else stated
+    if width == stated + 1 and any(row[-1].strip() for row in people):
+        counted = [row[0].strip() for row in people] == [str(n + 1) for n in range(len(people))]
+        return ("", *names[:stated]) if counted else tuple(names[:stated])
+    return tuple([*names, *[""] * (width - len(names))][:width])
+
+
+def _last_lines(source: AnswersSource) -> list[str]:
+    """Return the last lines that are not empty; the first of them may be cut."""
+    with source.open() as file:
+        if source.compression or source.encoding:
+            cells: Any = pa.input_stream(file, compression=source.compression)
+            end = before = b""
+            while piece := cells.read(ROW_BYTES):
+                before, end = end, piece
+            tail = before + end
+        else:
+            file.seek(max(0, file.size() - ROW_BYTES))
+            tail = file.read()
+    text = tail.decode(source.encoding or "utf-8", errors="ignore")
+    return [*filter(None, text.splitlines())]
+
+
+def _blank_end(lines: Sequence[str], separator: str) -> int:
+    """Return the number of rows at the end in which all cells are empty, as spreadsheets write
+    them for rows that were cleared."""
+    empty = f"{separator} \t"
+    return len(
+        [*takewhile(lambda line: separator in line and not line.strip(empty), reversed(lines))]
+    )
+
+
+def _check_last(source: AnswersSource, lines: Sequence[str], laid_out: CsvLayout) -> None:
+    """Raise AnswersError if the last row sums up the others."""
+    filled = lines[: len(lines) - laid_out.blank][-LOOKED_AT:]
+    totals = [line for line in filled if is_total(line.split(laid_out.separator))]
+    if len(laid_out.columns) > 1 and totals == filled[-1:]:
+        value = shortened(totals[0].split(laid_out.separator))
+        raise AnswersError.of(source.name, "encoding.total", value=value)
 
 
 def pieces(
@@ -72,7 +179,8 @@ def pieces(
     """
     decimals: dict[str, bool] = dict.fromkeys(numbers if laid_out.separator == ";" else (), False)
     try:
-        for batch, position in _batches(source, laid_out, wanted):
+        read = _batches(source, laid_out, wanted)
+        for batch, position in _without_last(read, laid_out.blank):
             yield _with_points(batch, decimals) if decimals else batch, position
     except pa.ArrowInvalid:
         _check_cells(source, laid_out)
@@ -82,15 +190,36 @@ def pieces(
 def _batches(source: AnswersSource, laid_out: CsvLayout, wanted: Sequence[str]) -> Pieces:
     with source.open() as file:
         cells = pa.input_stream(file, compression=source.compression)
-        for batch in pa.csv.open_csv(
-            _in_utf8(cells, source.encoding) if source.encoding else cells,
-            read_options=pa.csv.ReadOptions(
-                block_size=ROW_BYTES, skip_rows=laid_out.skipped, use_threads=False
-            ),
-            parse_options=pa.csv.ParseOptions(delimiter=laid_out.separator),
-            convert_options=_as_text(laid_out, wanted),
-        ):
+        text = _in_utf8(cells, source.encoding) if source.encoding else cells
+        text.read(laid_out.start)
+        try:
+            batches = pa.csv.open_csv(
+                text,
+                read_options=pa.csv.ReadOptions(
+                    block_size=ROW_BYTES, column_names=laid_out.columns, use_threads=False
+                ),
+                parse_options=pa.csv.ParseOptions(delimiter=laid_out.separator),
+                convert_options=_as_text(laid_out, wanted),
+            )
+        except pa.ArrowInvalid as error:
+            if EMPTY in str(error):
+                return
+            raise
+        for batch in batches:
             yield batch, file.tell()
+
+
+def _without_last(pieces: Pieces, rows: int) -> Pieces:
+    """Yield pieces without the last rows of all, if these are empty."""
+    held: list[tuple[pa.RecordBatch, int]] = []
+    for piece in pieces:
+        held.append(piece)
+        while held and sum(batch.num_rows for batch, _ in held[1:]) >= rows:
+            yield held.pop(0)
+    rest = sum(batch.num_rows for batch, _ in held) - rows
+    for batch, position in held:
+        yield batch.slice(0, max(0, rest)), position
+        rest -= batch.num_rows
 
 
 # The text is decoded before pyarrow reads it, and its cells are counted by Python's own csv module:
@@ -113,10 +242,11 @@ def _check_cells(source: AnswersSource, laid_out: CsvLayout) -> None:
     named = len(laid_out.columns)
     with source.open() as file, suppress(csv.Error, UnicodeDecodeError):
         cells = pa.input_stream(file, compression=source.compression)
-        text = io.TextIOWrapper(cells, source.encoding or "utf-8-sig", newline="")
+        encoded = _in_utf8(cells, source.encoding) if source.encoding else cells
+        encoded.read(laid_out.start)
+        text = io.TextIOWrapper(encoded, "utf-8", newline="")
         rows = csv.reader(_lines(text), delimiter=laid_out.separator)
-        filled = (row for row in rows if row)
-        for number, row in enumerate(islice(filled, laid_out.skipped + 1, None), start=1):
+        for number, row in enumerate((row for row in rows if row), start=1):
             if len(row) != named:
                 advice = sentence("encoding.add-cells")
                 if len(row) > named:
@@ -188,20 +318,49 @@ def _as_text(laid_out: CsvLayout, wanted: Sequence[str]) -> pa.csv.ConvertOption
 class _Csv(Reader):
     def table(self, source: AnswersSource) -> pa.Table:
         """Return all columns; with decimal commas replaced if semicolons separate the cells."""
-        laid_out = layout(source)
-        read = [piece for piece, _ in pieces(source, laid_out)]
-        empty = pa.schema([(name, pa.string()) for name in laid_out.columns])
-        table = pa.Table.from_batches(read, None if read else empty)
-        return with_points(table) if laid_out.separator == ";" else table
+        return pa.Table.from_batches([piece for piece, _ in self.content(source, Request()).pieces])
 
     def content(self, source: AnswersSource, request: Request) -> Content:
-        """Return the content; the wanted columns are read lazily."""
+        """Return the content; the wanted columns are read lazily, all of them at once."""
+        wanted = request.columns or ()
+        laid_out = layout(source, wanted)
+        header, names = laid_out.header, tuple(name for name in laid_out.columns if name)
+        unnamed: tuple[str, ...] = ()
         if request.columns is None:
-            return super().content(source, request)
-        laid_out = layout(source, request.columns)
-        there = [name for name in request.columns if name in laid_out.columns]
-        read = pieces(source, laid_out, there, request.numbers)
-        return Content(tuple(laid_out.columns), source.stored, read, unit="bytes")
+            table = _whole(source, laid_out)
+            unnamed = tuple(_unnamed(table))
+            read = pieces_of(_named(table), request)
+        else:
+            there = [name for name in wanted if name in names]
+            read = pieces(source, laid_out, there, request.numbers)
+        return Content(
+            names,
+            source.stored,
+            read,
+            unit="bytes",
+            texts=header.texts,
+            skipped=header.skipped,
+            doubtful=header.doubtful,
+            unnamed=unnamed,
+        )
+
+
+def _whole(source: AnswersSource, laid_out: CsvLayout) -> pa.Table:
+    read = [piece for piece, _ in pieces(source, laid_out)]
+    empty = pa.schema([(name, pa.string()) for name in laid_out.columns])
+    table = pa.Table.from_batches(read, None if read else empty)
+    return with_points(table) if laid_out.separator == ";" else table
+
+
+def _unnamed(table: pa.Table) -> Iterator[str]:
+    """Yield the places of columns that have answers and no name."""
+    for place, name in enumerate(table.column_names):
+        if not name and table.column(place).null_count < table.num_rows:
+            yield str(place + 1)
+
+
+def _named(table: pa.Table) -> pa.Table:
+    return table.select([place for place, name in enumerate(table.column_names) if name])
 
 
 READER = _Csv()

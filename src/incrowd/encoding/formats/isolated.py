@@ -40,6 +40,7 @@ _START = (
 STOPPED = -getattr(signal, "SIGPIPE", 0)  # the end of a process that wrote more than was read
 # Threads and pools of memory that count against the limit, although nothing is in them.
 _LEAN = {"ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
+_LISTS = ("names", "sheets", "skipped", "unnamed", "others")
 _log = logging.getLogger(__name__)
 
 
@@ -106,7 +107,7 @@ class _Child:
             raise self._error() or self._damaged()
         about = json.loads(line)
         missing = {name: tuple(codes) for name, codes in about["missing"].items()}
-        lists = {name: tuple(about[name]) for name in ("names", "sheets")}
+        lists = {name: tuple(about[name]) for name in _LISTS}
         return Content(**about | lists | {"missing": missing, "pieces": self._pieces()})
 
     def _pieces(self) -> Pieces:

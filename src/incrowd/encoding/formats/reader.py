@@ -19,7 +19,8 @@ class Request(NamedTuple):
 
     columns: the names of the wanted columns, or None for all. numbers: those in which a comma
     between digits must be a decimal comma, as in 3,5. rows: the most rows of a piece. piece_bytes:
-    its approximate size. names_only: whether the pieces are not needed. memory: the bytes that
+    its approximate size. names_only: whether the pieces are not needed. form: whether a
+    sheet is a part of a form, with the names in its first row. memory: the bytes that
     reading may take.
     """
 
@@ -28,6 +29,7 @@ class Request(NamedTuple):
     rows: int = 1 << 17
     piece_bytes: int = 1 << 22
     names_only: bool = False
+    form: bool = False
     memory: int = 1 << 31
 
     def chosen(self, names: Sequence[str]) -> list[str]:
@@ -44,7 +46,10 @@ class Content:
     names: the names of all columns, in order. size: how much there is to read, in rows or bytes
     (`unit`). pieces: the wanted columns, read while they are iterated. texts: the wording of
     columns. labels: for a column, code -> label. missing: the codes of a column that mean no
-    answer. sheets: the names of all sheets of a workbook.
+    answer. sheets: the names of all sheets of a workbook. skipped: rows above and below the
+    names of the columns that are not people. doubtful: whether the first person may be such a row,
+    too. unnamed: the places of columns with answers that have no name. others: the sheets with
+    tables that were not read, if the user named no sheet.
     """
 
     names: tuple[str, ...]
@@ -55,6 +60,10 @@ class Content:
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     sheets: Sequence[str] = ()
+    skipped: Sequence[str] = ()
+    doubtful: bool = False
+    unnamed: Sequence[str] = ()
+    others: Sequence[str] = ()
 
 
 class Reader(ABC):
