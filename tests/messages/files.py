@@ -200,6 +200,14 @@ def too_many_options(folder):
         options_file("aaaa\nbbbb\ncccc\ndddd\n")(folder)
 
 
+XML_OF_LIMESURVEY = "<?xml version='1.0'?><document><LimeSurveyDocType>Survey</LimeSurveyDocType>"
+
+
+def long_form(folder):
+    with mock.patch("incrowd.drafts.form.MOST_MIB", 0):
+        incrowd.draft(file(folder, "a.csv", "type,name,label\nint,age,Age?\n"))
+
+
 def twice(folder):
     path = file(folder, "data.csv", "a\nyes\nno\n")
     command("init", path, "-o", survey_file(folder))
@@ -435,7 +443,59 @@ MISTAKES = {
     ),
     "a draft of a dictionary without fields": (
         lambda folder: incrowd.draft(file(folder, "a.csv", "field_name,field_type\n")),
-        "no column can become a question; name another file",
+        "it is a REDCap data dictionary without a question that people answer; name another file",
+    ),
+    "a draft of an XLSForm of texts": (
+        lambda folder: incrowd.draft(file(folder, "a.csv", "type,name,label\ntext,why,Why?\n")),
+        "it is an XLSForm without a question that people answer and that can be counted; name "
+        "another file: why: answers of type text cannot be counted",
+    ),
+    "a draft of the choices of an XLSForm": (
+        lambda folder: incrowd.draft(file(folder, "a.csv", "list_name,name,label\nyn,1,Yes\n")),
+        "a.csv'; it contains only the choices of an XLSForm; name the file with its questions",
+    ),
+    "a draft of a damaged structure of LimeSurvey": (
+        lambda folder: incrowd.draft(file(folder, "a.lss", f"{XML_OF_LIMESURVEY}<a>")),
+        "a.lss'; it begins like a LimeSurvey structure, but is damaged; save it again",
+    ),
+    "a draft of a structure of LimeSurvey with a document type": (
+        lambda folder: incrowd.draft(
+            file(folder, "a.lss", XML_OF_LIMESURVEY.replace("<doc", "<!DOCTYPE document><doc"))
+        ),
+        "a.lss'; it begins like a LimeSurvey structure, but is damaged; save it again",
+    ),
+    "a draft of a deep structure of LimeSurvey": (
+        lambda folder: incrowd.draft(file(folder, "a.lss", XML_OF_LIMESURVEY + 20 * "<a>")),
+        "a.lss'; it begins like a LimeSurvey structure, but is damaged; save it again",
+    ),
+    "a draft of a deep survey file of Qualtrics": (
+        lambda folder: incrowd.draft(file(folder, "a.qsf", '{"SurveyEntry": ' + 300 * "[")),
+        "a.qsf'; it begins like a Qualtrics survey file, but is damaged; save it again",
+    ),
+    "a draft of an empty structure of LimeSurvey": (
+        lambda folder: incrowd.draft(file(folder, "a.lss", f"{XML_OF_LIMESURVEY}</document>")),
+        "it is a LimeSurvey structure without a question that people answer; name another file",
+    ),
+    "a draft of other XML": (
+        lambda folder: incrowd.draft(file(folder, "a.xml", "<?xml version='1.0'?><a/>")),
+        "a.xml'; it is XML",
+    ),
+    "a draft of a damaged survey file of Qualtrics": (
+        lambda folder: incrowd.draft(file(folder, "a.qsf", '{"SurveyEntry": [')),
+        "a.qsf'; it begins like a Qualtrics survey file, but is damaged; save it again",
+    ),
+    "a draft of a text without questions": (
+        lambda folder: incrowd.draft(file(folder, "a.md", "What do you think?")),
+        "it is a text of questions without a question that people answer and that can be counted; "
+        "name another file: what_do_you_think: the text lists no answers; add them, as in",
+    ),
+    "a very long form": (
+        long_form,
+        "a.csv'; it is longer than 0 MiB, which no form is; name another file",
+    ),
+    "a draft of empty columns": (
+        lambda folder: incrowd.draft(file(folder, "a.csv", "a,b\n1,\n1,\n1,\n")),
+        "no column can become a question; name another file: a: everyone who answered gave",
     ),
     "columns that are not there": (
         of(pandas.DataFrame({"Smoker": ["yes"]}), {"id": "smoker", "type": "yesno"}, NUMBER),

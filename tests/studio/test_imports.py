@@ -2,6 +2,7 @@
 
 import errno
 import html
+import json
 import os
 import re
 import tomllib
@@ -94,6 +95,22 @@ def xlsform(path):
     return workbook(path, survey=survey, choices=choices)
 
 
+def limesurvey(_):
+    return (
+        b'<?xml version="1.0"?><document><LimeSurveyDocType>Survey</LimeSurveyDocType>'
+        b"<questions><rows><row><qid>1</qid><parent_qid>0</parent_qid><type>Y</type>"
+        b"<title>smokes</title></row></rows></questions></document>"
+    )
+
+
+def qualtrics(_):
+    payload = {"QuestionType": "MC", "Selector": "SAVR", "DataExportTag": "smokes"}
+    payload["Choices"] = {"1": {"Display": "Yes"}, "2": {"Display": "No"}}
+    element = {"Element": "SQ", "PrimaryAttribute": "QID1", "Payload": payload}
+    content = {"SurveyEntry": {"SurveyName": "S"}, "SurveyElements": [element]}
+    return json.dumps(content).encode()
+
+
 def redcap(_):
     return (
         b"Variable / Field Name,Form Name,Field Type,Field Label,"
@@ -110,6 +127,9 @@ def redcap(_):
         ("answers.tsv", lambda _: CSV.replace(b",", b"\t"), True),
         ("my answers.v2.parquet", parquet, True),
         ("dictionary.csv", redcap, False),
+        ("structure.lss", limesurvey, False),
+        ("survey.qsf", qualtrics, False),
+        ("questions.md", lambda _: b"Do you smoke? yes / no", False),
         *slowly(
             ("answers.sav", spss, True),
             ("answers.dta", stata, True),

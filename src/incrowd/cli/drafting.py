@@ -38,7 +38,8 @@ def init(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="Answers, XLSForm or REDCap data dictionary; - reads standard input.",
+            help="Answers, or a form of XLSForm, REDCap, LimeSurvey, Qualtrics, or text; "
+            "- reads standard input.",
         ),
     ],
     output: Output = None,
@@ -64,7 +65,7 @@ def init(
         if output.exists() and not force and not is_stream(output):
             raise UsageError.of("-o", "cli.exists", path=str(output))
     with working("reading the data"):
-        draft = incrowd.draft(source(data, format, encoding, sheet))
+        draft = incrowd.draft(source(data, format, encoding, sheet, forms=True))
     if output:
         write_text(output, draft.toml)
         questions = quantity(len(draft.questions), "questions")

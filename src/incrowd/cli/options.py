@@ -189,12 +189,17 @@ def opened(path: Path) -> Path | IO[bytes]:
 
 
 def source(
-    path: Path, format: str | None, encoding: str | None, sheet: str | None
+    path: Path,
+    format: str | None,
+    encoding: str | None,
+    sheet: str | None,
+    *,
+    forms: bool = False,
 ) -> AnswersSource:
     """Return the answers named by an argument and its options. Raises as `source_of`."""
     from incrowd.encoding.sources import source_of  # slow to load, and `plan` reads no answers
 
-    return source_of(opened(path), format, encoding, sheet)
+    return source_of(opened(path), format, encoding, sheet, forms=forms)
 
 
 def check_reports(*paths: Path) -> None:

@@ -510,21 +510,29 @@ def labeled(name: str, labels: Mapping[str, str]) -> ColumnDraft:
     distinct = {
         code: f"{word} ({code})" if times[word] > 1 else word for code, word in words.items()
     }
-    options = list(dict.fromkeys(distinct.values()))
+    question = coded(name, distinct)
+    for word in (word for word, codes in times.items() if codes > 1):
+        if isinstance(question, DraftQuestion):
+            question = question.doubting(merged_or_not(word, times[word]))
+    return question
+
+
+def merged_or_not(label: str, codes: int) -> str:
+    """Return the doubt about a label of several codes."""
+    return f"{codes} codes have the label {label}; if they mean the same answer, merge them"
+
+
+def coded(name: str, words: Mapping[str, str]) -> ColumnDraft:
+    """Return a question with the answers of some codes, in their order."""
+    options = list(dict.fromkeys(words.values()))
     if len(options) < 2:
         return SkippedColumn(name, sentence("drafts.few-answers"))
     if meaning := yes_and_no(options):
-        question = yes_no(name, {code: meaning[word] for code, word in distinct.items()})
+        question = yes_no(name, {code: meaning[word] for code, word in words.items()})
         shown = {answer: word for word, answer in meaning.items() if word.casefold() != answer}
         return replace(question, keys={**question.keys, "labels": shown}) if shown else question
-    question = DraftQuestion(
-        name, {"type": Choice.type_name(), "options": options, "values": distinct}
-    )
-    for word in (word for word, codes in times.items() if codes > 1):
-        question = question.doubting(
-            f"{times[word]} codes have the label {word}; if they mean the same answer, merge them"
-        )
-    return question
+    keys = {"type": Choice.type_name(), "options": options, "values": dict(words)}
+    return DraftQuestion(name, keys)
 
 
 def _by_code(labels: Mapping[str, str]) -> Mapping[str, str]:

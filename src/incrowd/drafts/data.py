@@ -12,15 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.catalog.sentences import Sentence, joined, sentence
-from incrowd.drafts import redcap, xlsform
 from incrowd.drafts.columns import ColumnDraft, DataColumn, SkippedColumn, question_of
 from incrowd.drafts.draft import Draft
+from incrowd.drafts.forms import form_draft
 from incrowd.drafts.people import ROW_NUMBERS, RepeatedIds, notes_of, repeated_ids
 from incrowd.drafts.spellings import clean_id, confusable
-from incrowd.encoding.answers import Data, load_data, load_sheet, sheet_names
+from incrowd.encoding.answers import Data, load_data
 from incrowd.encoding.cells import by_value, is_list, texts_of, without_point
 from incrowd.encoding.frames import is_frame
-from incrowd.encoding.sources import AnswersSource, source_of
+from incrowd.encoding.sources import source_of
 from incrowd.errors import AnswersError, quantity
 
 FROM_DATA = (
@@ -150,8 +150,9 @@ def draft(
     ----------
     answers : str, Path, file object, or data frame
         As for `load_answers`. Questions are drafted from the values in the data; of SPSS and Stata
-        files, also from labels, wording, and codes for no answer. An XLSForm workbook and a REDCap
-        data dictionary are recognized by their columns.
+        files, also from labels, wording, and codes for no answer. Forms are recognized by their
+        content: XLSForms, data dictionaries of REDCap, structures of LimeSurvey, survey files of
+        Qualtrics, and texts of questions.
     format, encoding, sheet : str, optional
         As for `load_answers`.
 
@@ -174,9 +175,9 @@ def draft(
     """
     if is_frame(answers):
         return _with_questions(draft_of(NAME, load_data(answers)))
-    source = source_of(answers, format, encoding, sheet)
+    source = source_of(answers, format, encoding, sheet, forms=True)
     name = source.path.name.split(".")[0] or NAME
-    return _with_questions(_form(name, source) or _data(name, source))
+    return form_draft(name, source) or _with_questions(draft_of(name, load_data(source)))
 
 
 def _with_questions(draft: Draft) -> Draft:
@@ -189,20 +190,3 @@ def _with_questions(draft: Draft) -> Draft:
             advice = sentence("drafts.another-file-because", why=why)
         raise AnswersError.of("answers", "drafts.no-question", advice=advice)
     return draft
-
-
-def _form(name: str, source: AnswersSource) -> Draft | None:
-    if source.kind != "xlsx" or source.sheet is not None:
-        return None
-    there = sheet_names(source)
-    if not {*there} >= xlsform.SHEETS:
-        return None
-    sheets = {each: load_sheet(source, each) for each in xlsform.READ if each in there}
-    return xlsform.draft_of(name, sheets) if xlsform.is_xlsform(sheets) else None
-
-
-def _data(name: str, source: AnswersSource) -> Draft:
-    data = load_data(source)
-    if redcap.is_dictionary(data.table.column_names):
-        return redcap.draft_of(name, data.table.to_pylist())
-    return draft_of(name, data)

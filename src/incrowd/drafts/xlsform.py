@@ -1,78 +1,43 @@
-"""XLSForm (ODK, KoboToolbox, SurveyCTO): a workbook with the sheets survey and choices."""
+"""XLSForm (ODK, KoboToolbox, SurveyCTO): the tables survey, choices and settings, as sheets of a
+workbook, as sections of a CSV file, or as several CSV files.
+
+The format: https://xlsform.org and https://github.com/XLSForm/pyxform.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from incrowd.catalog.sentences import sentence
-from incrowd.drafts.columns import (
-    BAD_NAME,
-    ColumnDraft,
-    DraftQuestion,
-    SkippedColumn,
-    even,
-    is_id,
-    labeled,
-)
+from incrowd.drafts.columns import ColumnDraft, DraftQuestion, SkippedColumn
 from incrowd.drafts.draft import Draft
-from incrowd.survey import Multi, Number, YesNo
-from incrowd.survey.words import LANGUAGE, in_language
+from incrowd.drafts.form import (
+    Form,
+    FormFile,
+    Rows,
+    numbers,
+    one_of,
+    optional,
+    some_of,
+    ticked,
+    worded,
+)
+from incrowd.drafts.wording import FormWording, Languages
+from incrowd.encoding.sources import source_of
+from incrowd.errors import AnswersError
+from incrowd.survey.words import LANGUAGE
 
 # The languages of a questionnaire, which the names of columns contain: `label::English (en)`.
 
 _COLUMN = re.compile(r"(label|hint)(?:\s*::?\s*(.*))?")
 _MORE = r"(?:-[A-Za-z0-9]{1,8})*"
-_TAG = re.compile(rf".*\(([A-Za-z]{{2,3}}{_MORE})\)|([A-Za-z]{{2}}{_MORE})")
+_LANGUAGE = re.compile(rf".*\(([A-Za-z]{{2,3}}{_MORE})\)|([A-Za-z]{{2}}{_MORE})")
 
-Translations = dict[str, str]  # texts by the tags of their languages
-
-
-class Languages(NamedTuple):
-    """The languages whose columns are used.
-
-    tags: the tag of each language by its name, the main language first. notes: what was assumed,
-    and what was left out.
-    """
-
-    tags: Mapping[str, str]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def main(self) -> str:
-        """The tag of the survey's language."""
-        return next(iter(self.tags.values()))
-
-    def translations(self, row: Mapping[str, str], field: str) -> Translations:
-        """Return the `label` or the `hint` of a row in each language."""
-        parts = {_COLUMN.fullmatch(column): text for column, text in row.items() if text}
-        texts = {part[2] or "": text for part, text in parts.items() if part and part[1] == field}
-        by_tag: Translations = {}
-        for name in (name for name in self.tags if name in texts):
-            by_tag.setdefault(self.tags[name], texts[name])
-        return by_tag
-
-    def labels(
-        self, answers: Mapping[str, Translations]
-    ) -> tuple[dict[str, Translations], tuple[str, ...]]:
-        """Return the labels of answers that have several languages, and the ambiguous languages.
-
-        A language in which two answers have the same label is ambiguous, and left out.
-        """
-        named = {answer: words for answer, words in answers.items() if self.main in words}
-        ambiguous = []
-        for tag in sorted({tag for words in named.values() for tag in words} - {self.main}):
-            names = Counter(in_language(words, tag, self.main) for words in named.values())
-            if max(names.values()) > 1:
-                ambiguous.append(tag)
-                named = {
-                    a: {t: w for t, w in words.items() if t != tag} for a, words in named.items()
-                }
-        labels = {answer: words for answer, words in named.items() if len(words) > 1}
-        return labels, tuple(ambiguous)
+FormRow = Mapping[str, str]
 
 
 def languages_of(columns: Iterable[str], default: str) -> Languages:
@@ -110,159 +75,414 @@ def _main(names: Sequence[str], tags: Mapping[str, str], default: str) -> str:
 
 def _tag(name: str) -> str | None:
     """Return the tag in the name of a language, such as `en` in "English (en)" and in "en"."""
-    match = _TAG.fullmatch(name.strip())
+    match = _LANGUAGE.fullmatch(name.strip())
     if not match:
         return None
     first, *rest = (match[1] or match[2]).split("-")
     return "-".join([first.lower(), *rest])
 
 
-SHEETS = {"survey", "choices"}
-READ = ("survey", "choices", "settings")
-QUIET = ("note", "calculate", "hidden", "begin", "end", "start", "today", "deviceid", "username")
-EXAMPLE_EDGES = [0, 1, 2, 5, 10]  # for numbers without bounds
-_COUNTED = re.compile(r"count-selected\(\s*\.\s*\)\s*(<=?|=)\s*(\d+)")
-_LOW = re.compile(r"\.\s*>=?\s*(-?[\d.]+)")
-_HIGH = re.compile(r"\.\s*<=?\s*(-?[\d.]+)")
-
-FormRow = Mapping[str, str]
-
-
-def is_xlsform(sheets: Mapping[str, Sequence[Sequence[Any]]]) -> bool:
-    """Return whether a workbook is an XLSForm: it has both sheets, and a column for the type."""
-    return {*sheets} >= SHEETS and "type" in {*map(str, (sheets["survey"] or [[]])[0])}
+def _translations(row: FormRow, field: str, languages: Languages) -> dict[str, str]:
+    """Return the `label` or the `hint` of a row in each language."""
+    parts = {_COLUMN.fullmatch(column): text for column, text in row.items() if text}
+    texts = {part[2] or "": text for part, text in parts.items() if part and part[1] == field}
+    by_tag: dict[str, str] = {}
+    for name in (name for name in languages.tags if name in texts):
+        by_tag.setdefault(languages.tags[name], texts[name])
+    return by_tag
 
 
-def draft_of(name: str, sheets: Mapping[str, Sequence[Sequence[Any]]]) -> Draft:
-    """Draft a question for each row of the sheet `survey` that people answer."""
-    settings = next(_rows(sheets.get("settings", ())), {})
-    names = [*_names(sheets["survey"]), *_names(sheets["choices"])]
-    languages = languages_of(names, settings.get("default_language", ""))
-    choices: dict[str, dict[str, Translations]] = {}
-    for row in _rows(sheets["choices"]):
-        list_name = row.get("list_name") or row.get("list name", "")
-        if code := row.get("name") or row.get("value", ""):
-            choices.setdefault(list_name, {})[code] = languages.translations(row, "label")
-    rows = filter(_is_question, _rows(sheets["survey"]))
-    columns = tuple(_question(row, choices, languages) for row in rows)
-    notes = ("a form does not say how many people answer; set the crowd", *languages.notes)
-    return Draft(settings.get("form_title") or name, None, columns, notes, languages.main)
+# The tables of a form.
+
+TABLES = ("survey", "choices", "settings")
+SEARCHED = 20  # first rows, for the header of a table
+_SEPARATOR = re.compile(r"\s*::?\s*")
+_OTHER_NAMES = {
+    "caption": "label",
+    "command": "type",
+    "tag": "name",
+    "value": "name",
+    "listname": "list_name",
+    "relevance": "relevant",
+    "title": "form_title",
+}
+_HEADERS = {
+    "survey": ({"type", "name"},),
+    "choices": ({"list_name", "name"},),
+    "settings": ({"form_title"}, {"form_id"}, {"default_language"}),
+}
 
 
-def _names(sheet: Sequence[Sequence[Any]]) -> list[str]:
-    return [str(name or "").strip() for name in sheet[0]] if sheet else []
-
-
-def _rows(sheet: Sequence[Sequence[Any]]) -> Iterator[FormRow]:
-    """Yield the rows of a sheet as texts by the names of the columns."""
-    names = _names(sheet)
-    for row in sheet[1:]:
-        filled = {n: _text(cell) for n, cell in zip(names, row, strict=False) if n}
-        if any(filled.values()):
-            yield filled
+def _column(name: Any) -> str:
+    """Return the name of a column as the documentation of XLSForm writes it."""
+    parts = _SEPARATOR.split(_text(name), maxsplit=1)
+    first, rest = parts[0].casefold().replace(" ", "_"), "".join(parts[1:])
+    if first == "bind" and rest:
+        first, rest = rest.casefold().replace(" ", "_"), ""
+    first = _OTHER_NAMES.get(first, first)
+    return f"{first}::{rest}" if rest else first
 
 
 def _text(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer():
         cell = int(cell)
-    return "" if cell is None else str(cell).strip()
+    return "" if cell is None else " ".join(str(cell).split())
 
 
-def _is_question(row: FormRow) -> bool:
-    """Return whether people answer a row; notes and groups are not questions."""
-    return bool(row.get("name")) and not row.get("type", "").lower().startswith(QUIET)
+def _has_header(table: str, row: Sequence[Any]) -> bool:
+    columns = {*map(_column, row)}
+    return any(header <= columns for header in _HEADERS[table])
+
+
+def _from_header(table: str, rows: Rows) -> Rows:
+    """Return the rows from the header on; none without a header."""
+    for place, row in enumerate(rows[:SEARCHED]):
+        if _has_header(table, row):
+            return rows[place:]
+    return ()
+
+
+def _sheets(file: FormFile) -> dict[str, Rows]:
+    """Return the tables of a workbook; none if it has no sheet with questions."""
+    named = [(_role(name), name) for name in file.sheet_names]
+    named.sort(key=lambda each: each[1].casefold() not in TABLES)  # "survey" before "Survey (old)"
+    roles = {name: role for role, name in named}
+    chosen = file.source.sheet or next((n for n, role in roles.items() if role == "survey"), None)
+    chosen = chosen or next(iter(file.sheet_names), None)
+    if chosen not in roles:
+        return {}
+    tables = {"survey": _from_header("survey", file.sheet(chosen))}
+    if tables["survey"]:
+        for name, role in roles.items():
+            if role in TABLES and role not in tables:
+                tables[role] = _from_header(role, file.sheet(name))
+    return {role: rows for role, rows in tables.items() if rows}
+
+
+def _role(sheet: str) -> str:
+    """Return the first word of a name, such as "survey" for "Survey (v2)" and "survey1"."""
+    match = re.search(r"[^\W\d_]+", sheet.casefold())
+    return match[0] if match else ""
+
+
+def _sections(rows: Rows) -> dict[str, Rows]:
+    """Return the tables of a CSV file: each begins with its header, or with a row that names it.
+
+    Without either, every row belongs to the first one.
+    """
+    tables: dict[str, list[Sequence[Any]]] = {}
+    table = ""
+    for row in rows:
+        filled = [_text(cell).casefold() for cell in row if _text(cell)]
+        if len(filled) == 1 and filled[0] in TABLES:
+            table = filled[0]
+            continue
+        begun = next((t for t in TABLES if t not in tables and _has_header(t, row)), table)
+        if begun != table and begun not in tables:
+            table = begun
+        if table in tables or (table and _has_header(table, row)):
+            tables.setdefault(table, []).append(row)
+        elif len(tables) == 0 and len(filled) > 1:
+            return {}
+    return {**tables}
+
+
+def _rows(table: Rows) -> Iterator[FormRow]:
+    """Yield the rows of a table as texts by the names of the columns."""
+    names = [_column(name) for name in table[0]] if table else []
+    for row in table[1:]:
+        filled: dict[str, str] = {}
+        for name, cell in zip(names, row, strict=False):
+            if name and not filled.get(name):
+                filled[name] = str(_cell(cell)).strip()
+        if any(filled.values()):
+            yield filled
+
+
+def _cell(cell: Any) -> Any:
+    if isinstance(cell, float) and cell.is_integer():
+        return int(cell)
+    return "" if cell is None else cell
+
+
+# The types of rows.
+
+_SELECT = re.compile(
+    r"(?:add )?(?P<how>select[ _]?(?:one|1|multiple|all[ _]that[ _]apply)|rank)(?: prompt)?"
+    r"(?P<file>[ _](?:external|from[ _]file))?(?: (?:from|using))?(?: (?P<list>\S+))?"
+    r"(?P<other> or[ _](?:specify[ _])?other)?",
+    re.IGNORECASE,
+)
+_GROUP = re.compile(r"(begin|end)[ _]?(group|lgroup|repeat|loop)\b.*", re.IGNORECASE)
+_NUMBERS = frozenset({"int", "integer", "decimal"})
+_RANGE = frozenset({"range"})
+_TICK = frozenset({"acknowledge", "trigger"})
+_OTHERS = frozenset(
+    {
+        *("text", "string", "date", "time", "datetime", "geopoint", "geotrace", "geoshape"),
+        *("location", "gps", "image", "photo", "audio", "video", "file", "barcode", "q string"),
+    }
+)
+_QUIET = frozenset(
+    {
+        *("note", "calculate", "hidden", "start", "end", "today", "deviceid", "subscriberid"),
+        *("simserial", "phonenumber", "username", "email", "audit", "imei", "start-geopoint"),
+        *("background-audio", "background-geopoint", "csv-external", "xml-external", "entity"),
+        *("calculate_here", "text audit", "speed violations list", "caseid", "osm"),
+    }
+)
+_PARAMETER = re.compile(r"(start|end)\s*=\s*(-?[\d.]+)", re.IGNORECASE)
+_RANGE_START, _RANGE_END = 1.0, 10.0  # without parameters
+_COUNTED = re.compile(r"count-selected\(\s*\.\s*\)\s*(<=?|=)\s*(\d+)")
+_LOW = re.compile(r"(?<![\w.}])\.\s*>=?\s*(-?\d+(?:\.\d+)?)")
+_HIGH = re.compile(r"(?<![\w.}])\.\s*<=?\s*(-?\d+(?:\.\d+)?)")
+_EITHER = re.compile(r"\bor\b|\bnot\b|\bif\b")
+_ALWAYS = frozenset({"yes", "true", "true()", "1"})
+_NEVER = frozenset({"", "no", "false", "false()", "0"})
+_WHOLE = re.compile(r"(?<=\d)\.0+$")  # of a code that was a number in a workbook
+_REFERENCE = re.compile(r"\$\{[^{}]*\}")
+
+
+def _kind(row: FormRow) -> str:
+    kind = " ".join(row.get("type", "").split()).casefold()
+    return kind.removeprefix("add ").removesuffix(" prompt")
+
+
+def _is_known(row: FormRow) -> bool:
+    kind = _kind(row)
+    simple = kind in _NUMBERS | _RANGE | _TICK | _OTHERS | _QUIET
+    return simple or bool(_SELECT.fullmatch(kind) or _GROUP.fullmatch(kind))
+
+
+def _tables(file: FormFile, *, whole: bool) -> dict[str, Rows]:
+    """Return the tables of a form. whole: whether all rows of a text are needed."""
+    if file.sheet_names:
+        return _sheets(file)
+    return _sections(file.rows if whole else file.first_rows)
+
+
+def recognized(file: FormFile) -> bool:
+    """Return whether a file has the columns of a form, and mostly known types; or its sheets."""
+    tables = _tables(file, whole=False)
+    if _are_choices(tables):
+        return True
+    typed = [row for row in _rows(tables.get("survey", ())) if row.get("type")]
+    if "survey" in tables and "choices" in tables:
+        return True
+    return bool(typed) and 2 * sum(map(_is_known, typed)) >= len(typed)
+
+
+def _are_choices(tables: Mapping[str, Rows]) -> bool:
+    """Return whether a file has nothing but the choices of a form."""
+    columns = {*map(_column, tables.get("choices", [()])[0])}
+    return "survey" not in tables and any(name.startswith("label") for name in columns)
+
+
+# The questions.
+
+
+class ChoiceLists(NamedTuple):
+    """The choices of a form. codes: of each list, the wording of each code. twice: of each list,
+    the codes with two different labels."""
+
+    codes: Mapping[str, Mapping[str, Mapping[str, str]]]
+    twice: Mapping[str, Sequence[str]]
+
+
+def draft_of(name: str, file: FormFile) -> Draft:
+    """Draft a question for each row of the table `survey` that people answer.
+
+    Raises AnswersError for choices without questions.
+    """
+    tables = _tables(file, whole=True)
+    if _are_choices(tables):
+        raise AnswersError.of("answers", "drafts.choices-alone", value=file.source.name)
+    notes = ["a form does not say how many people answer; set the crowd"]
+    for table in ("choices", "settings"):
+        if table not in tables and (other := _beside(file, table)):
+            tables |= _sections(FormFile(source_of(other)).rows)
+            notes.append(f"the {table} were read from {other.name}")
+    settings = next(_rows(tables.get("settings", ())), {})
+    survey = [*_rows(tables["survey"])]
+    listed = [row for row in survey if row.get("list_name") and not row.get("type")]
+    listed += _rows(tables.get("choices", ()))
+    headers = (tables["survey"][0], *tables.get("choices", ())[:1])
+    names = [_column(name) for header in headers for name in header]
+    languages = languages_of(names, settings.get("default_language", ""))
+    wording = FormWording(languages, _REFERENCE, markdown=True)
+    columns = tuple(_questions(survey, _choices(listed, wording), wording))
+    title = wording.plain(settings.get("form_title", "")) or name
+    return Draft(title, None, columns, (*notes, *languages.notes), languages.main)
+
+
+def _beside(file: FormFile, table: str) -> Path | None:
+    """Return the file of another table of a form, next to the CSV file of its questions."""
+    path = file.source.path
+    if file.source.kind != "csv" or file.source.content is not None:
+        return None
+    name = re.sub("survey", table, path.name, flags=re.IGNORECASE)
+    other = next((each for each in path.parent.glob(f"*{path.suffix}") if _equal(each, name)), None)
+    return other if other and name.casefold() != path.name.casefold() else None
+
+
+def _equal(path: Path, name: str) -> bool:
+    return path.name.casefold() == name.casefold() and path.is_file()
+
+
+def _choices(rows: Iterable[FormRow], wording: FormWording) -> ChoiceLists:
+    codes: dict[str, dict[str, Mapping[str, str]]] = {}
+    twice: dict[str, list[str]] = {}
+    for row in rows:
+        name, code = row.get("list_name", "").casefold(), _WHOLE.sub("", row.get("name", ""))
+        if not code:
+            continue
+        label = _translations(row, "label", wording.languages)
+        first = codes.setdefault(name, {}).setdefault(code, label)
+        if first != label:
+            twice.setdefault(name, []).append(code)
+    return ChoiceLists(codes, twice)
+
+
+class PlacedRow(NamedTuple):
+    """A row, the groups around it from the outermost, and the repeated one of these, or ""."""
+
+    row: FormRow
+    groups: tuple[str, ...]
+    repeat: str
+    condition: str
+
+
+def _placed(rows: Iterable[FormRow]) -> Iterator[PlacedRow]:
+    """Yield the rows that people answer; notes and groups are not questions."""
+    groups: list[tuple[str, bool, str]] = []
+    for row in rows:
+        kind = _kind(row)
+        if match := _GROUP.fullmatch(kind):
+            if match[1] == "begin":
+                again = match[2] in ("repeat", "loop")
+                groups.append((row.get("name", ""), again, row.get("relevant", "")))
+            elif groups:
+                groups.pop()
+        elif row.get("name") and kind and kind not in _QUIET:
+            names = tuple(name for name, _, _ in groups if name)
+            repeats = [name or "repeat" for name, again, _ in groups if again]
+            conditions = [*(each for _, _, each in groups), row.get("relevant", "")]
+            parts = list(dict.fromkeys(filter(None, conditions)))
+            condition = " and ".join(f"({e})" for e in parts) if len(parts) > 1 else "".join(parts)
+            yield PlacedRow(row, names, repeats[0] if repeats else "", condition)
+
+
+def _questions(
+    rows: Iterable[FormRow], choices: ChoiceLists, wording: FormWording
+) -> Iterator[ColumnDraft]:
+    placed = [*_placed(rows)]
+    once = [each for each in placed if not each.repeat]
+    ids = iter(_ids([(*each.groups, each.row["name"]) for each in once]))
+    for each in placed:
+        name = each.row["name"]
+        if each.repeat:
+            yield SkippedColumn(name, sentence("drafts.asked-repeatedly", repeat=each.repeat))
+            continue
+        id = next(ids)
+        column = _question(id, each, choices, wording)
+        if id != name and isinstance(column, DraftQuestion):
+            names = (joint.join((*each.groups, name)) for joint in "/-")
+            column = column.noting(
+                f"In exported answers it is named {' or '.join(names)}; set `column` to that name."
+            )
+            column = column.doubting(
+                f"several questions are named {name}; say in each what it is about"
+            )
+        yield column
+
+
+def _ids(paths: Sequence[tuple[str, ...]]) -> list[str]:
+    """Return a name for each path: the last part, with the groups before it where these tell equal
+    names apart."""
+    ids = [path[-1] for path in paths]
+    for depth in range(2, max(map(len, paths), default=0) + 1):
+        several = Counter(ids)
+        ids = [
+            "_".join(path[-depth:]) if several[id] > 1 else id
+            for id, path in zip(ids, paths, strict=True)
+        ]
+    return ids
 
 
 def _question(
-    row: FormRow, choices: Mapping[str, Mapping[str, Translations]], languages: Languages
+    id: str, placed: PlacedRow, choices: ChoiceLists, wording: FormWording
 ) -> ColumnDraft:
-    name, (kind, _, rest) = row["name"], row.get("type", "").partition(" ")
-    if not is_id(name):
-        return SkippedColumn(name, BAD_NAME)
-    words = choices.get(rest.split(" ")[0], {})
-    codes = {code: next(iter(labels.values()), code) for code, labels in words.items()}
-    if rest.endswith("or_other"):
-        codes |= {"other": "other"}
-    question = _typed(name, kind.lower(), codes, row.get("constraint", ""))
-    if isinstance(question, SkippedColumn):
-        return question
-    question = _worded(question, row, words, languages)
-    if not row.get("required", "").lower().startswith(("yes", "true", "1")):
-        question = replace(question, keys={**question.keys, "optional": True})
-    if relevant := row.get("relevant"):
-        return question.noting(f"Asked only if {relevant}, so it should be optional.")
-    return question
+    row = placed.row
+    if row.get("disabled", "").casefold() in _ALWAYS:
+        return SkippedColumn(id, sentence("drafts.disabled"))
+    column = _typed(id, row, choices, wording)
+    text, hint = (_translations(row, field, wording.languages) for field in ("label", "hint"))
+    column = worded(column, wording, text, hint)
+    required = row.get("required", "").casefold()
+    column = optional(column, required in _ALWAYS, placed.condition)
+    if isinstance(column, DraftQuestion) and required not in _ALWAYS | _NEVER:
+        column = column.noting(f"Required only if {row['required']}, so it is optional.")
+    if isinstance(column, DraftQuestion) and (only := row.get("choice_filter")):
+        column = column.noting(f"In the form, other answers decide which are shown: {only}.")
+    return column
 
 
-def _worded(
-    question: DraftQuestion, row: FormRow, words: Mapping[str, Translations], languages: Languages
-) -> DraftQuestion:
-    """Add text, help and labels in every language of the form that has a tag."""
-    main = languages.main
-    text, help = languages.translations(row, "label"), languages.translations(row, "hint")
-    keys: dict[str, Any] = {}
-    for key, texts in {"text": text, "help": help}.items():
-        if texts:
-            several = len(texts) > 1 and main in texts
-            keys[key] = texts if several else next(iter(texts.values()))
-    keys |= question.keys
-    answers = {question.keys.get("values", {}).get(code): each for code, each in words.items()}
-    labels, ambiguous = languages.labels({a: each for a, each in answers.items() if a})
-    if labels:
-        keys["labels"] = keys.get("labels", {}) | labels
-    question = replace(question, keys=keys)
-    if any(each and main not in each for each in (text, help, *words.values())):
-        question = question.doubting(f"some texts are missing in {main!r}, the survey's language")
-    for tag in ambiguous:
-        question = question.doubting(
-            f"two answers have the same label in {tag!r}; the labels in it were left out"
-        )
-    return question
+def _typed(id: str, row: FormRow, choices: ChoiceLists, wording: FormWording) -> ColumnDraft:
+    kind, constraint = _kind(row), row.get("constraint", "")
+    if select := _SELECT.fullmatch(" ".join(row["type"].split())):
+        return _selected(id, row, select, choices, wording)
+    if kind in _NUMBERS:
+        return numbers(id, _bound(_LOW, constraint), _bound(_HIGH, constraint))
+    if kind in _RANGE:
+        stated = {
+            key.lower(): _number(n) for key, n in _PARAMETER.findall(row.get("parameters", ""))
+        }
+        ends = stated.get("start", _RANGE_START), stated.get("end", _RANGE_END)
+        return numbers(id, min(ends), max(ends))
+    if kind in _TICK:
+        return ticked(id, "OK")
+    return SkippedColumn(id, sentence("drafts.uncounted-type", type=kind))
 
 
-def _typed(name: str, kind: str, codes: Mapping[str, str], constraint: str) -> ColumnDraft:
-    if kind == "select_one":
-        return labeled(name, codes)
-    if kind == "select_multiple":
-        return _multi(name, codes, constraint)
-    if kind in ("integer", "decimal", "range"):
-        return numbers(name, _bound(_LOW, constraint), _bound(_HIGH, constraint))
-    if kind in ("acknowledge", "trigger"):
-        return DraftQuestion(
-            name, {"type": YesNo.type_name(), "values": {"OK": "yes"}, "optional": True}
-        )
-    return SkippedColumn(name, sentence("drafts.uncounted-type", type=kind))
+def _selected(
+    id: str, row: FormRow, select: re.Match[str], choices: ChoiceLists, wording: FormWording
+) -> ColumnDraft:
+    how, name = select["how"].casefold(), (select["list"] or "").casefold()
+    if how.startswith("rank"):
+        return SkippedColumn(id, sentence("drafts.ranking"))
+    if select["file"] or "search(" in row.get("appearance", ""):
+        return SkippedColumn(id, sentence("drafts.choices-elsewhere", name=select["list"] or ""))
+    codes = dict(choices.codes.get(name, {}))
+    if not codes:
+        return SkippedColumn(id, sentence("drafts.no-choices", list=select["list"] or ""))
+    if select["other"]:
+        codes.setdefault("other", {wording.languages.main: "other"})
+    if "multiple" in how or "all" in how:
+        column = some_of(id, codes, wording, _most(row.get("constraint", "")))
+    else:
+        column = one_of(id, codes, wording)
+    for code in dict.fromkeys(choices.twice.get(name, ())):
+        if isinstance(column, DraftQuestion):
+            column = column.doubting(
+                f"the code {code} has several labels; the first was taken for all of them"
+            )
+    return column
 
 
-def _multi(name: str, codes: Mapping[str, str], constraint: str) -> ColumnDraft:
-    question = labeled(name, codes)
-    if isinstance(question, SkippedColumn):
-        return question
-    options = list(dict.fromkeys(codes.values()))
+def _most(constraint: str) -> int | None:
     limit = _COUNTED.search(constraint)
-    most = int(limit[2]) - (limit[1] == "<") if limit else len(options)
-    keys = {
-        "type": Multi.type_name(),
-        "options": options,
-        "at_most": max(1, min(most, len(options))),
-    }
-    question = DraftQuestion(name, keys | {"values": dict(codes)})
-    if limit:
-        return question
-    return question.doubting("at_most allows all options; a smaller limit needs less noise")
+    return int(limit[2][:9]) - (limit[1] == "<") if limit else None
 
 
 def _bound(pattern: re.Pattern[str], constraint: str) -> float | None:
+    """Return a bound of a number; None if there is none, or it does not hold for all answers."""
     match = pattern.search(constraint)
-    return float(match[1]) if match else None
+    return _number(match[1]) if match and not _EITHER.search(constraint) else None
 
 
-def numbers(name: str, low: float | None, high: float | None) -> DraftQuestion:
-    """Return a question about a number between two bounds; None if there is no bound."""
-    if low is not None and high is not None and high > low:
-        question = DraftQuestion(name, {"type": Number.type_name(), "edges": even(low, high)})
-        return question.noting("The edges are evenly spaced. Choose those that you will report.")
-    start = 0 if low is None else low
-    edges = [start + each for each in EXAMPLE_EDGES]
-    question = DraftQuestion(name, {"type": Number.type_name(), "edges": edges})
-    return question.doubting("the form does not state both bounds of the number; set the edges")
+def _number(text: str) -> float:
+    whole, _, fraction = text.partition(".")
+    return float(f"{whole or 0}.{fraction.replace('.', '') or 0}")
+
+
+FORM = Form(sentence("drafts.xlsform"), recognized, draft_of)

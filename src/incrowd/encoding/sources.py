@@ -30,6 +30,8 @@ COMPRESSED = {
     b"\x04\x22\x4d\x18": "lz4",
 }
 _ZIP = b"PK\x03\x04"
+_XML = b"<?xml"
+FORM = "form"  # the kind of a text that only a form can be
 _OLD_STATA = {version: b"\x01" for version in range(0x69, 0x74)}  # then the order of bytes, 1
 _SAVE = sentence("encoding.save-table")
 _PICTURE, _R = sentence("encoding.picture"), sentence("encoding.r")
@@ -52,7 +54,7 @@ _FOREIGN = {
     b"\x80\x05\x95": (_PICKLE, _SAVE),
     b"<!": (_PAGE, _SAVE),
     b"<html": (_PAGE, _SAVE),
-    b"<?xml": (sentence("encoding.xml"), _SAVE),
+    _XML: (sentence("encoding.xml"), _SAVE),
     b"FEA1": (sentence("encoding.old-feather"), sentence("encoding.save-as-feather")),
 }
 
@@ -62,12 +64,17 @@ def codec(head: bytes) -> str | None:
     return next((name for magic, name in COMPRESSED.items() if head.startswith(magic)), None)
 
 
-def kind_of(name: str, head: bytes, format: str | None, encoding: str | None) -> str:
+def kind_of(
+    name: str, head: bytes, format: str | None, encoding: str | None, forms: bool = False
+) -> str:
     """Return the format of a file, from its name and its first (decompressed) bytes.
 
-    format: the one declared by the user. Raises AnswersError for unsupported files, and if the
-    content does not match the name or the declared format.
+    format: the one declared by the user. forms: whether it may be a form in XML. Raises
+    AnswersError for unsupported files, and if the content does not match the name or the declared
+    format.
     """
+    if forms and format is None and head.removeprefix(b"\xef\xbb\xbf").startswith(_XML):
+        return FORM
     content = _by_content(name, head)
     declared = format or _by_name(name)
     if content is None and declared in (None, "csv", "jsonl"):
@@ -212,8 +219,10 @@ def source_of(
     format: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    *,
+    forms: bool = False,
 ) -> AnswersSource:
-    """Return the source for a path or an open file.
+    """Return the source for a path or an open file. forms: whether it may be a form in XML.
 
     Raises AnswersError if it cannot be read, or its content does not match its name or `format`.
     """
@@ -231,7 +240,9 @@ def source_of(
             head, compression = _head(file)
     if not head:
         raise AnswersError.of("answers", "encoding.empty", value=name, advice=name_one())
-    kind = kind_of(name, head, format, encoding)
+    kind = kind_of(name, head, format, encoding, forms)
+    if kind == FORM:
+        return AnswersSource(name, path, kind, compression, encoding, content, sheet, state)
     if compression and not FORMATS[kind].compressed:
         raise AnswersError.of("answers", "encoding.compressed", value=name)
     if sheet is not None and not FORMATS[kind].sheets:

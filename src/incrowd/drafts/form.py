@@ -1,0 +1,301 @@
+"""Forms: what they have in common, whatever software they are from."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.characters import hidden
+from incrowd.drafts.columns import (
+    BAD_NAME,
+    ColumnDraft,
+    DraftQuestion,
+    SkippedColumn,
+    coded,
+    even,
+    is_id,
+    merged_or_not,
+)
+from incrowd.drafts.draft import Draft
+from incrowd.drafts.wording import FormWording, Translations
+from incrowd.encoding.answers import load_sheet, sheet_names
+from incrowd.encoding.formats.csv import SEPARATORS
+from incrowd.encoding.formats.registry import FORMATS
+from incrowd.encoding.sources import HEAD_BYTES, AnswersSource, readable
+from incrowd.errors import AnswersError
+from incrowd.survey import NONE, SEPARATOR, Multi, Number, YesNo
+from incrowd.survey.question import NO_ANSWER
+
+MOST_MIB = 64  # of a form that is text
+Rows = Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class FormFile:
+    """A file that may be a form. What it contains is read when a kind of form looks at it."""
+
+    source: AnswersSource
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is text, and not a binary format."""
+        format = FORMATS.get(self.source.kind)
+        return format is None or not format.magic
+
+    @cached_property
+    def start(self) -> str:
+        """The beginning of a text; "" of a binary file."""
+        if not self.is_text:
+            return ""
+        with readable(self.source.name), self.source.open() as file:
+            head = pa.input_stream(file, compression=self.source.compression).read(HEAD_BYTES)
+        return bytes(head).decode(self._encoding, errors="ignore")
+
+    @cached_property
+    def text(self) -> str:
+        """The text. Raises AnswersError if it is too long for a form, or in another encoding."""
+        with readable(self.source.name), self.source.open() as file:
+            stream = pa.input_stream(file, compression=self.source.compression)
+            content = bytes(stream.read((MOST_MIB << 20) + 1))
+            if len(content) > MOST_MIB << 20:
+                raise AnswersError.of(
+                    "answers", "drafts.long-form", value=self.source.name, most=MOST_MIB
+                )
+            return content.decode(self._encoding)
+
+    @property
+    def _encoding(self) -> str:
+        return self.source.encoding or "utf-8-sig"
+
+    @cached_property
+    def first_rows(self) -> list[list[str]]:
+        """The first rows of a text, as a table with any separator."""
+        whole = self.start[: self.start.rfind("\n") + 1] or self.start
+        return table_of(whole) if self.source.kind == "csv" else []
+
+    @cached_property
+    def rows(self) -> list[list[str]]:
+        """All rows of a text, as a table."""
+        return table_of(self.text) if self.source.kind == "csv" else []
+
+    @cached_property
+    def sheet_names(self) -> tuple[str, ...]:
+        """The names of the sheets of a workbook."""
+        sheets = self.source.kind in FORMATS and FORMATS[self.source.kind].sheets
+        return sheet_names(self.source) if sheets else ()
+
+    def sheet(self, name: str) -> Rows:
+        """Return the rows of a sheet."""
+        return load_sheet(self.source, name)
+
+
+def table_of(text: str) -> list[list[str]]:
+    """Return the rows of the layout with the most cells in the first rows; empty rows are left
+    out."""
+    best: list[list[str]] = []
+    for separator in SEPARATORS:
+        try:
+            rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=separator)]
+        except csv.Error:  # a cell of more than 128 KiB
+            continue
+        filled = [row for row in rows if any(cell.strip() for cell in row)]
+        if sum(map(len, filled[:3])) > sum(map(len, best[:3])):
+            best = filled
+    return best
+
+
+class Form(NamedTuple):
+    """One kind of form.
+
+    spoken: its name in messages, such as "an XLSForm". recognized: whether a file is one; a
+    recognized file is never read as answers. draft: the draft of one, by the name of the survey.
+    """
+
+    spoken: Sentence
+    recognized: Callable[[FormFile], bool]
+    draft: Callable[[str, FormFile], Draft]
+
+
+# Questions.
+
+EXAMPLE_EDGES = [0, 1, 2, 5, 10]  # for numbers without bounds
+LARGEST = 1e12  # a bound beyond it is a limit of the software
+
+
+def one_of(id: str, codes: Mapping[str, Translations], wording: FormWording) -> ColumnDraft:
+    """Return a question with one answer. codes: the wording of each answer, by its code."""
+    names, missing = _named(codes, wording)
+    question = coded(id, names)
+    if isinstance(question, SkippedColumn):
+        return question
+    question = _with_labels(question, codes, names, wording)
+    if missing:
+        keys = {**question.keys, "optional": True, "missing": missing}
+        return replace(question, keys=keys)
+    return question
+
+
+def some_of(
+    id: str, codes: Mapping[str, Translations], wording: FormWording, at_most: int | None
+) -> ColumnDraft:
+    """Return a question with several answers. at_most: None if the form does not limit them."""
+    names, missing = _named(codes, wording)
+    names = {code: name.replace(SEPARATOR, ",") for code, name in names.items()}
+    nothing = [code for code, name in names.items() if name == NONE]
+    names |= dict.fromkeys(nothing, NONE.capitalize())
+    names = _distinct(names)
+    options = list(dict.fromkeys(names.values()))
+    if len(options) < 2:
+        return SkippedColumn(id, sentence("drafts.few-answers"))
+    most = len(options) if at_most is None else max(1, min(at_most, len(options)))
+    keys: dict[str, Any] = {"type": Multi.type_name(), "options": options, "at_most": most}
+    keys["values"] = names
+    if missing:
+        keys |= {"optional": True, "missing": missing}
+    question = _with_labels(DraftQuestion(id, keys), codes, names, wording)
+    if at_most is None:
+        question = question.doubting("at_most allows all options; a smaller limit needs less noise")
+    return question
+
+
+def _named(
+    codes: Mapping[str, Translations], wording: FormWording
+) -> tuple[dict[str, str], list[str]]:
+    """Return the answer of each code, different ones for different codes; and the codes for no
+    answer, which is not an option of its own."""
+    names = {code: wording.one(words) or code for code, words in codes.items()}
+    missing = [code for code, name in names.items() if name.casefold() == NO_ANSWER]
+    return _distinct({code: name for code, name in names.items() if code not in missing}), missing
+
+
+def _distinct(names: Mapping[str, str]) -> dict[str, str]:
+    """Add the code to names that several codes have."""
+    several = Counter(names.values())
+    longer = {c: f"{name} ({c})" if several[name] > 1 else name for c, name in names.items()}
+    return longer if len({*longer.values()}) == len(longer) else {code: code for code in names}
+
+
+def _with_labels(
+    question: DraftQuestion,
+    codes: Mapping[str, Translations],
+    names: Mapping[str, str],
+    wording: FormWording,
+) -> DraftQuestion:
+    """Add the labels in other languages, and what is doubtful about the answers."""
+    languages = wording.languages
+    values = question.keys.get("values", {})
+    every = {code: wording.every(words) for code, words in codes.items()}
+    answers = {values[code]: every[code] for code in names if code in values}
+    labels, ambiguous = languages.labels(answers)
+    if labels:
+        labels = question.keys.get("labels", {}) | labels
+        question = replace(question, keys={**question.keys, "labels": labels})
+    if any(words and languages.main not in words for words in every.values()):
+        question = question.doubting(_incomplete(languages.main))
+    for tag in ambiguous:
+        question = question.doubting(
+            f"two answers have the same label in {tag!r}; the labels in it were left out"
+        )
+    times = Counter(wording.one(words) for words in codes.values())
+    for label in (label for label, several in times.items() if label and several > 1):
+        question = question.doubting(merged_or_not(label, times[label]))
+    return question
+
+
+def _incomplete(main: str) -> str:
+    return f"some texts are missing in {main!r}, the survey's language"
+
+
+def numbers(id: str, low: float | None, high: float | None) -> DraftQuestion:
+    """Return a question about a number between two bounds; None if there is no bound."""
+    low, high = (None if each is None or abs(each) > LARGEST else each for each in (low, high))
+    if low is not None and high is not None and high > low:
+        question = DraftQuestion(id, {"type": Number.type_name(), "edges": even(low, high)})
+        return question.noting("The edges are evenly spaced. Choose those that you will report.")
+    if low is None and high is not None and high > 0:
+        question = DraftQuestion(id, {"type": Number.type_name(), "edges": even(0, high)})
+    else:
+        start = low or 0
+        edges = [start + each for each in EXAMPLE_EDGES]
+        question = DraftQuestion(id, {"type": Number.type_name(), "edges": edges})
+    return question.doubting("the form does not state both bounds of the number; set the edges")
+
+
+def ticked(id: str, code: str) -> DraftQuestion:
+    """Return a question about a single box. code: the one of a ticked box."""
+    keys = {"type": YesNo.type_name(), "values": {code: "yes"}, "optional": True}
+    return DraftQuestion(id, keys)
+
+
+def worded(
+    column: ColumnDraft, wording: FormWording, text: Translations, help: Translations | None = None
+) -> ColumnDraft:
+    """Add the text and the help of a question in every language."""
+    if isinstance(column, SkippedColumn):
+        return column
+    main, keys, question = wording.languages.main, dict[str, Any](), column
+    shown = {"text": wording.every(text), "help": wording.every(help or {})}
+    for key, words in shown.items():
+        if words:
+            several = len(words) > 1 and main in words
+            keys[key] = words if several else wording.one(words)
+    question = replace(question, keys=keys | dict(question.keys))
+    doubt = _incomplete(main)
+    if any(words and main not in words for words in shown.values()):
+        question = question if doubt in question.undecided else question.doubting(doubt)
+    if referred := [*wording.references([text, help or {}])]:
+        question = question.doubting(
+            f"the text refers to {', '.join(referred)}, which is not known here; reword it"
+        )
+    return question
+
+
+def read_from(column: ColumnDraft, name: str) -> ColumnDraft:
+    """Add the name of the column of exported answers. Questions have ids without signs."""
+    if isinstance(column, SkippedColumn):
+        return column
+    return replace(column, keys={**column.keys, "column": name})
+
+
+def optional(column: ColumnDraft, required: bool, condition: str = "") -> ColumnDraft:
+    """Mark a question as optional unless everybody has to answer it. condition: the original
+    expression, if only some people are asked."""
+    if isinstance(column, SkippedColumn):
+        return column
+    if condition or not required:
+        column = replace(column, keys={**column.keys, "optional": True})
+    if condition:
+        return column.noting(f"Asked only if {condition}, so it is optional.")
+    return column
+
+
+def named(column: ColumnDraft) -> ColumnDraft:
+    """Return the question, or the reason why its name cannot be the id of a question."""
+    if isinstance(column, SkippedColumn):
+        return column
+    if not is_id(column.id):
+        return SkippedColumn(column.id, BAD_NAME)
+    if character := hidden(column.id):
+        return SkippedColumn(column.id, sentence("drafts.hidden-character", character=character))
+    return column
+
+
+def unique(columns: Sequence[ColumnDraft]) -> Iterator[ColumnDraft]:
+    """Yield columns; later questions with the name of an earlier one are left out."""
+    seen = set[str]()
+    for each in map(named, columns):
+        if isinstance(each, SkippedColumn):
+            yield each
+        elif each.id in seen:
+            yield SkippedColumn(each.id, sentence("drafts.same-name-in-form"))
+        else:
+            seen.add(each.id)
+            yield each

@@ -1,0 +1,225 @@
+"""Survey files of Qualtrics: choices, matrices, recoded values, blocks and branches."""
+
+import tomllib
+
+import pandas
+import pytest
+
+import incrowd
+
+
+def shown(*labels):
+    return {str(n): {"Display": label} for n, label in enumerate(labels, start=1)}
+
+
+def question(id, kind="MC", selector="SAVR", force="ON", **more):
+    settings = {"ForceResponse": force, "ForceResponseType": force, "Type": "None"}
+    payload = {
+        "QuestionText": f"Text of {id}",
+        "DataExportTag": f"tag_{id}",
+        "QuestionType": kind,
+        "Selector": selector,
+        "QuestionID": id,
+        "Language": [],
+        "Validation": {"Settings": settings},
+    }
+    return {"Element": "SQ", "PrimaryAttribute": id, "Payload": payload | more}
+
+
+def survey(*elements, language="EN"):
+    entry = {"SurveyID": "SV_1", "SurveyName": "Water &amp; power", "SurveyLanguage": language}
+    return {"SurveyEntry": entry, "SurveyElements": [*elements]}
+
+
+def blocks(*each):
+    return {"Element": "BL", "Payload": {str(n): block for n, block in enumerate(each)}}
+
+
+def block(id, *questions, kind="Standard", **more):
+    elements = [{"Type": "Question", "QuestionID": each} for each in questions]
+    return {"Type": kind, "ID": id, "Description": id, "BlockElements": elements} | more
+
+
+AB = {"Choices": shown("Tap", "Well"), "ChoiceOrder": ["2", "1"]}
+
+
+def test_a_survey_file_becomes_a_survey(text, drafted):
+    content = survey(
+        question("QID1", QuestionText="<p>Where from, ${e://Field/name}?</p>", **AB),
+        question("QID2", selector="MAVR", force="OFF", RecodeValues={"1": 10, "2": 20}, **AB),
+        question(
+            "QID3",
+            "Matrix",
+            "Likert",
+            SubSelector="SingleAnswer",
+            QuestionText="How good is",
+            Choices=shown("the <b>taste</b>", "the smell"),
+            ChoiceOrder=[1, 2],
+            Answers=shown("bad", "good"),
+            AnswerOrder=[2, 1],
+            RecodeValues={"1": "-1", "2": "1"},
+        ),
+        question("QID4", "TE", "SL"),
+        question("QID5", "DB", "TB"),
+        question("QID6", "RO", "DND", **AB),
+        question("QID7", "Timing", "PageTimer"),
+    )
+    draft, questions = drafted(text("Water.qsf", content), plan=True)
+    codes = incrowd.Survey.of(tomllib.loads(draft.toml)).codes_of
+    assert draft.name == "Water & power"
+    assert [*questions] == ["tag_QID1", "tag_QID2", "tag_QID3_1", "tag_QID3_2"]
+    assert questions["tag_QID1"].options == ("Well", "Tap")
+    assert questions["tag_QID1"].text == "Where from, …?"
+    assert codes("tag_QID1").values == {"2": "Well", "1": "Tap"}
+    assert codes("tag_QID2").values == {"20": "Well", "10": "Tap"}
+    answers = pandas.DataFrame({"tag_QID1": ["1", "2"], "tag_QID2": ["10,20", None]})
+    answers[["tag_QID3_1", "tag_QID3_2"]] = "-1"
+    assert incrowd.check(incrowd.Survey.of(tomllib.loads(draft.toml)), answers).accepted
+    assert questions["tag_QID2"].type == "multi" and questions["tag_QID2"].optional
+    assert not questions["tag_QID1"].optional
+    assert questions["tag_QID3_1"].text == "How good is the taste"
+    assert codes("tag_QID3_2").values == {"1": "good", "-1": "bad"}
+    assert {gone.id for gone in draft.left_out} == {"tag_QID4", "tag_QID6"}
+
+
+ROWS, XY = {"Choices": shown("a", "b")}, {"Answers": shown("x", "y")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "selector", "more", "columns", "type"),
+    [
+        ("MC", "SAHR", AB, ["tag_Q"], "choice"),
+        ("MC", "SACOL", AB, ["tag_Q"], "choice"),
+        ("MC", "DL", AB, ["tag_Q"], "choice"),
+        ("MC", "SB", AB, ["tag_Q"], "choice"),
+        ("MC", "MACOL", AB, ["tag_Q"], "multi"),
+        ("MC", "MSB", AB, ["tag_Q"], "multi"),
+        ("MC", "NPS", {}, ["tag_Q"], "choice"),
+        ("MC", "SAVR", {"Choices": [*shown("Yes", "No").values()]}, ["tag_Q"], "yesno"),
+        (
+            "Matrix",
+            "Bipolar",
+            ROWS | {"Answers": shown("x", "y")},
+            ["tag_Q_1", "tag_Q_2"],
+            "choice",
+        ),
+        (
+            "Matrix",
+            "Likert",
+            ROWS | {"Answers": shown("x", "y"), "SubSelector": "MultipleAnswer"},
+            ["tag_Q_1", "tag_Q_2"],
+            "multi",
+        ),
+        (
+            "Matrix",
+            "Likert",
+            ROWS
+            | {"Answers": shown("x", "y"), "ChoiceDataExportTags": {"1": "police", "2": "press"}},
+            ["police", "press"],
+            "choice",
+        ),
+        ("Slider", "HSLIDER", ROWS, ["tag_Q_1", "tag_Q_2"], "number"),
+        (
+            "TE",
+            "SL",
+            {"Validation": {"Settings": {"ContentType": "ValidNumber"}}},
+            ["tag_Q"],
+            "number",
+        ),
+    ],
+)
+def test_every_type_that_can_be_counted(text, drafted, kind, selector, more, columns, type):
+    _, questions = drafted(text("a.qsf", survey(question("Q", kind, selector, **more))))
+    assert [*questions] == columns and {each.type for each in questions.values()} == {type}
+
+
+def test_bounds(text, drafted):
+    valid = {"ContentType": "ValidNumber", "ValidNumber": {"Min": "20", "Max": "60"}}
+    ends = {"CSSliderMin": 0, "CSSliderMax": 40}
+    content = survey(
+        question("n", "TE", "SL", Validation={"Settings": valid}),
+        question("s", "Slider", "HBAR", Configuration=ends, **ROWS),
+        question("m", selector="MAVR", Validation={"Settings": {"MaxChoices": "1"}}, **AB),
+    )
+    _, questions = drafted(text("a.qsf", content))
+    assert questions["tag_n"].edges == (20, 30, 40, 50)
+    assert questions["tag_s_1"].edges == (0, 10, 20, 30)
+    assert questions["tag_m"].at_most == 1
+
+
+@pytest.mark.parametrize("kind", ["RO", "PGR", "FileUpload", "Draw", "CS", "SBS", "DD", "HotSpot"])
+def test_every_type_that_cannot_be_counted(text, drafted, kind):
+    content = survey(question("Q", kind, "X", **AB), question("R", **AB))
+    draft, questions = drafted(text("a.qsf", content))
+    assert [*questions] == ["tag_R"] and [gone.id for gone in draft.left_out] == ["tag_Q"]
+
+
+def test_blocks_order_and_condition_questions(text, drafted):
+    logic = {"0": {"0": {"Description": "<span>If Where is Tap</span>", "Type": "Expression"}}}
+    flow = [
+        {"Type": "Block", "ID": "B2"},
+        {"Type": "Branch", "BranchLogic": logic, "Flow": [{"Type": "Standard", "ID": "B1"}]},
+    ]
+    content = survey(
+        question("Q1", **AB),
+        question("Q2", DisplayLogic=logic, **AB),
+        question("Q3", **AB),
+        question("Q4", **AB),
+        blocks(
+            block("B2", "Q2"),
+            block("B1", "Q1"),
+            block("T", "Q3", kind="Trash"),
+            block("L", "Q4", Options={"Looping": "Static"}),
+        ),
+        {"Element": "FL", "Payload": {"Type": "Root", "Flow": flow}},
+    )
+    draft, questions = drafted(text("a.qsf", content))
+    assert [*questions] == ["tag_Q2", "tag_Q1"]
+    assert draft.toml.count("Asked only if If Where is Tap") == 2
+    assert all(question.optional for question in questions.values())
+    assert "in the repeat 'L'" in draft.left_out[0].reason
+
+
+def test_translations(text, drafted):
+    german = {"QuestionText": "Woher?", "Choices": shown("Hahn", "Brunnen")}
+    content = survey(
+        question("Q", QuestionText="Where from?", Language={"DE": german, "PT-BR": []}, **AB)
+    )
+    _, questions = drafted(text("a.qsf", content))
+    assert questions["tag_Q"].text == {"en": "Where from?", "de": "Woher?"}
+    assert questions["tag_Q"].labels["Tap"] == {"en": "Tap", "de": "Hahn"}
+    assert drafted(text("b.qsf", survey(question("Q", **AB), language="DE")))[0].language == "de"
+
+
+DEEP = '{"SurveyEntry": ' + '{"a": ' * 5000 + "1" + "}" * 5001
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (survey(question("Q", "TE", "SL")), "a Qualtrics survey file without a question"),
+        (survey(), "a Qualtrics survey file without a question"),
+        ({"SurveyEntry": [], "SurveyElements": {"a": 1}}, "without a question"),
+        ({"SurveyEntry": 3, "SurveyElements": [{"Element": "SQ", "Payload": 5}]}, "without a"),
+        ('{"SurveyEntry": {"SurveyName": ', "is damaged"),
+        (DEEP, "is damaged"),
+        ('{"SurveyEntry": ' + "[" * 100_000, "is damaged"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(text, refusal, content, said):
+    assert said in refusal(text("a.qsf", content))
+
+
+@pytest.mark.parametrize("odd", [None, 1, "x", [], {}, [1], {"1": 2}, [{}], {"a": [None]}])
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("Choices", "ChoiceOrder", "Answers", "RecodeValues", "Language", "Validation"),
+        *("DisplayLogic", "QuestionText", "DataExportTag", "Selector", "Configuration"),
+    ],
+)
+def test_parts_of_any_kind_never_break_the_draft(text, drafted, key, odd):
+    matrix = question("M", "Matrix", "Likert", Answers=shown("x", "y"), **ROWS)
+    for each in (question("Q", **AB), matrix):
+        each["Payload"][key] = odd
+        drafted(text("a.qsf", survey(each, question("R", **AB))))

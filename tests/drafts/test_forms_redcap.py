@@ -1,0 +1,189 @@
+"""Data dictionaries of REDCap: names of boxes, markup, bounds, annotations, other headers."""
+
+import pytest
+
+import incrowd
+
+LONG = [
+    *("Variable / Field Name", "Form Name", "Section Header", "Field Type", "Field Label"),
+    *("Choices, Calculations, OR Slider Labels", "Field Note"),
+    *("Text Validation Type OR Show Slider Number", "Text Validation Min", "Text Validation Max"),
+    *("Identifier?", "Branching Logic (Show field only if...)", "Required Field?"),
+    *("Custom Alignment", "Question Number (surveys only)", "Matrix Group Name"),
+    *("Matrix Ranking?", "Field Annotation"),
+]
+API = [
+    *("field_name", "form_name", "section_header", "field_type", "field_label"),
+    *("select_choices_or_calculations", "field_note", "text_validation_type_or_show_slider_number"),
+    *("text_validation_min", "text_validation_max", "identifier", "branching_logic"),
+    *("required_field", "custom_alignment", "question_number", "matrix_group_name"),
+    *("matrix_ranking", "field_annotation"),
+]
+GERMAN = [f"Spalte {n}" for n in range(18)]
+PLACES = {name.split("_")[-1]: n for n, name in enumerate(API)}
+RECORD = ("record_id", "text", "Record")
+
+
+def dictionary(*fields, header=LONG):
+    """The rows of a dictionary. fields: name, type, label, then the other columns by their keys."""
+    rows = [header]
+    for name, kind, label, *more in (RECORD, *fields):
+        row = [""] * 18
+        row[0], row[1], row[3], row[4] = name, "f", kind, label
+        for key, value in (more[0] if more else {}).items():
+            row[API.index(key)] = value
+        rows.append(row)
+    return rows
+
+
+CODES = "select_choices_or_calculations"
+NOTE = "field_annotation"
+VALIDATED = "text_validation_type_or_show_slider_number"
+
+
+@pytest.mark.parametrize(
+    ("choices", "boxes"),
+    [
+        ("-1, Fish | 2, Nuts", ["a____1", "a___2"]),
+        ("1.5, Fish | 2.5, Nuts", ["a___1_5", "a___2_5"]),
+        ("-7.5, Fish | UNK, Nuts", ["a____7_5", "a___unk"]),
+        ("a-b, Fish|C, Nuts", ["a___a_b", "a___c"]),
+        ("1, Fish\n2, Nuts", ["a___1", "a___2"]),
+    ],
+)
+def test_the_names_of_boxes_are_those_of_exports(table, drafted, choices, boxes):
+    rows = dictionary(("a", "checkbox", "Allergies", {CODES: choices}))
+    _, questions = drafted(table(rows))
+    assert [*questions] == boxes
+    assert [question.text for question in questions.values()] == [
+        "Allergies (Fish)",
+        "Allergies (Nuts)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("choices", "options"),
+    [
+        ("1, Cat | 2, Dog, or wolf", ("Cat", "Dog, or wolf")),
+        ("1,Cat|2,Dog|3,Cow", ("Cat", "Dog", "Cow")),
+        ("1, Cat |or| Lynx | 2, Dog", ("Cat | or | Lynx", "Dog")),
+        ("1, Cat | Two words, here | 2, Dog", ("Cat | Two words, here", "Dog")),
+        ("Cat | Dog | Cow", ("Cat", "Dog", "Cow")),
+        ("1, <b>Cat</b> | 2, Dog &amp; wolf", ("Cat", "Dog & wolf")),
+        ("1, Cat | 2, Cat | 3, Dog", ("Cat (1)", "Cat (2)", "Dog")),
+        ("1, Cat | 2, Dog | -9, No answer", ("Cat", "Dog")),
+        ("1, Cat | | 2, Dog |", ("Cat", "Dog")),
+    ],
+)
+def test_choices_with_commas_bars_and_markup(table, drafted, choices, options):
+    for kind in ("radio", "dropdown", "dropdown autocomplete"):
+        _, questions = drafted(table(dictionary(("pet", kind, "Pet?", {CODES: choices}))))
+        assert questions["pet"].options == options
+
+
+@pytest.mark.parametrize(
+    ("validation", "low", "high", "edges"),
+    [
+        ("integer", "20", "60", (20, 30, 40, 50)),
+        ("number_comma_decimal", "0,5", "8,5", (0.5, 2.5, 4.5, 6.5)),
+        ("number_1dp", "-4.0", "4.0", (-4, -2, 0, 2)),
+        ("integer", "[start]", "today", None),
+        ("number", "", "", None),
+    ],
+)
+def test_bounds(table, drafted, validation, low, high, edges):
+    bounds = {VALIDATED: validation, "text_validation_min": low, "text_validation_max": high}
+    draft, questions = drafted(table(dictionary(("n", "text", "N", bounds))))
+    assert ("both bounds" in draft.toml) == (edges is None)
+    assert edges is None or questions["n"].edges == edges
+    assert ("have a decimal comma" in draft.toml) == ("comma" in validation)
+
+
+def test_what_people_do_not_answer_is_left_out(table, drafted):
+    rows = dictionary(
+        ("a", "radio", "A", {CODES: "1, x | 2, y", NOTE: "@HIDDEN"}),
+        ("b", "radio", "B", {CODES: "1, x | 2, y", NOTE: "@DEFAULT='1' @HIDDEN-SURVEY"}),
+        ("c", "radio", "C", {CODES: "1, x | 2, y", NOTE: "@HIDDEN-PDF"}),
+        ("d", "text", "D", {VALIDATED: "integer", NOTE: "@CALCTEXT(1+1)"}),
+        ("e", "calc", "E", {CODES: "1+1"}),
+        ("f", "yesno", "F", {NOTE: "@READONLY"}),
+        ("g", "yesno", "G", {"identifier": "Y"}),
+        ("redcap_repeat_instance", "text", "H", {VALIDATED: "integer"}),
+        ("i", "file", "I"),
+        ("j", "descriptive", "J"),
+        ("k", "sql", "K"),
+        ("l", "notes", "L"),
+    )
+    draft, questions = drafted(table(rows))
+    assert [*questions] == ["c"]
+    reasons = {gone.id: gone.reason for gone in draft.left_out}
+    assert "hidden" in reasons["a"] and "hidden" in reasons["b"]
+    assert "calculated" in reasons["d"] and "calculated" in reasons["e"]
+    assert "read-only" in reasons["f"] and "identifier" in reasons["g"]
+    assert "the record" in reasons["redcap_repeat_instance"] and "j" not in reasons
+
+
+def test_kinds_of_fields(table, drafted):
+    scale = {CODES: "1, never | 2, often", "matrix_group_name": "m"}
+    rows = dictionary(
+        ("true", "truefalse", "The earth is flat."),
+        ("pain", "slider", "Pain", {CODES: "none | some | worst", VALIDATED: "number"}),
+        ("s1", "radio", "sad", scale | {"section_header": "<i>How often</i> are you"}),
+        ("s2", "radio", "glad", scale | {"field_note": "Last week"}),
+        ("more", "yesno", "Hello [s1], do you go on?", {"branching_logic": "[true]='1'"}),
+        ("brackets", "yesno", "Do you [sometimes] smoke?", {"required_field": "y"}),
+    )
+    draft, questions = drafted(table(rows))
+    assert questions["true"].labels == {"yes": "True", "no": "False"}
+    assert questions["pain"].edges[0] == 0 and "slider: none | some | worst." in draft.toml
+    assert [questions[id].text for id in ("s1", "s2")] == [
+        "How often are you sad",
+        "How often are you glad",
+    ]
+    assert questions["s2"].help == "Last week"
+    assert "Asked only if [true]='1'" in draft.toml and questions["more"].optional
+    assert questions["more"].text == "Hello …, do you go on?"
+    assert "the text refers to [s1]" in draft.toml
+    assert questions["brackets"].text == "Do you [sometimes] smoke?"
+    assert not questions["brackets"].optional
+
+
+def test_a_dictionary_says_what_it_does_not_know(table, drafted):
+    draft, _ = drafted(table(dictionary(("a", "yesno", "A"))))
+    notes = " ".join(draft.notes)
+    assert "set the crowd" in notes and "several rows" in notes and "missing data" in notes
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        LONG,
+        API,
+        GERMAN,
+        [f'"{name}"' for name in LONG],
+        [name.upper() for name in LONG],
+        [f" {name}  " for name in LONG],
+    ],
+)
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_headers_in_any_spelling(table, drafted, header, separator):
+    fields = ("a", "yesno", "A"), ("b", "radio", "B", {CODES: "1, x | 2, y"})
+    _, questions = drafted(table(dictionary(*fields, header=header), separator=separator))
+    assert [*questions] == ["a", "b"]
+
+
+def test_a_part_of_a_dictionary_may_begin_with_a_question(table, drafted):
+    rows = dictionary(("a", "yesno", "A"))
+    del rows[1]
+    _, questions = drafted(table(rows))
+    assert [*questions] == ["a"]
+
+
+def test_a_dictionary_without_a_question_is_refused_as_one(table, refusal):
+    message = refusal(table(dictionary(("a", "notes", "A"))))
+    assert "it is a REDCap data dictionary without a question" in message and "a: it is" in message
+
+
+def test_eighteen_columns_of_answers_are_no_dictionary(table):
+    names, answers = [f"q{n}" for n in range(18)], ["radio", "text"] * 20
+    assert incrowd.draft(table([names, *([a] * 18 for a in answers[:-1]), ["x"] * 18])).people == 40
