@@ -187,15 +187,19 @@ DESIGN = listed(
     vstrat, enumeration area, sampling unit, stratumid, jkn zone, replicate, repweight
     """
 )
+IDS = listed(
+    """
+    id, ids, pid, uid, personid, idperson, respid, respondentid, participantid, subjectid,
+    patientid, probandid, clientid, memberid, studentid, userid, panelistid, recordid, caseid,
+    caseno, idno, idnr, kennung, workerid, employeeid, entityid, identifier, customerid, hhid,
+    guid, uuid, nomem, nomem encr, schuelerid, fallnummer, lfdnr, fallnr
+    """
+)
 PEOPLE = listed(
     """
-    id, ids, pid, uid, person, personid, idperson, respondent, respid, respondentid, resp,
-    participant, participantid, subject, subj, subjectid, patient, patientid, proband, probandid,
-    client, clientid, member, memberid, student, studentid, user, userid, panelist, panelistid,
-    record, recordid, case, caseid, caseno, idno, idnr, vpn, vp, teilnehmer, kennung, befragte,
-    befragter, worker, workerid, employee, employeeid, individual, indiv, entity, entityid,
-    identifier, customer, customerid, household, hhid, hh, guid, uuid, nomem, nomem encr, key,
-    code, schuelerid, schuler, fall, fallnummer, lfdnr, fallnr
+    person, respondent, resp, participant, subject, subj, patient, proband, client, member,
+    student, user, panelist, record, case, vpn, vp, teilnehmer, befragte, befragter, worker,
+    employee, individual, indiv, entity, customer, household, hh, key, schuler, fall, pupil, child
     """
 )
 NOT_PERSONS = listed(

@@ -11,6 +11,7 @@ from incrowd.survey import NONE, SEPARATOR
 
 SEPARATORS = (SEPARATOR, "|", "\n", ",", "/", " ")  # the first one that fits
 ALONE = 0.5  # of the items of weak separators, which also occur within answers, stand alone
+SPACED = 0.75  # of items between spaces, which also separate words
 FREQUENT = 2  # cells: an item in so many different ones recurs
 MOST_ITEMS = 60
 
@@ -66,6 +67,7 @@ def _weak(
     different: Mapping[str, int],
 ) -> bool:
     """Return whether items of a weak separator recur, and most of them stand alone as well."""
+    least = SPACED if separator == " " else ALONE
     alone = {listed[0] for listed in cells.values() if len(listed) == 1}
     several = [listed for listed in cells.values() if len(listed) > 1]
     numbers = all(re.fullmatch(r"-?\d+", item) for item in items)
@@ -79,7 +81,7 @@ def _weak(
     combined = {item for listed in several for item in listed}
     return (
         len(items) > 2
-        and len(alone.intersection(items)) >= ALONE * len(items)
+        and len(alone.intersection(items)) >= least * len(items)
         and recurring >= 0.8 * len(items)
         and len(combined & alone) >= ALONE * len(combined)
         and len(several) >= 2

@@ -64,7 +64,7 @@ def _is_symmetric(rows: Collection[float]) -> bool:
         return False
     below = [n for n in rows if n < 0]
     if low == -high:
-        return len(rows) > 2 or rows == {low, high}
+        return True
     return len(below) == -low >= 2 and -low - 1 <= high <= -low + 1
 
 

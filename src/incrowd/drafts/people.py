@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from incrowd.drafts.column_names import (
     ATTRIBUTES,
+    IDS,
     NOT_PERSONS,
     PEOPLE,
     ROUNDS,
@@ -21,7 +22,9 @@ from incrowd.drafts.column_names import (
 )
 
 MOST_ROWS = 100  # of one person; an id that repeats more often names a group
+GROUP = 3  # times as many rows of one id as there are ids: it names a group as well
 FEWEST_PEOPLE = 3
+FEWEST_NAMED = 12  # in a column such as "household", which may be a number of people
 FILLED = 0.9  # of the rows have an id
 ROW_NUMBERS = ("redcap_repeat_instrument", "redcap_repeat_instance", "redcap_event_name")
 
@@ -58,7 +61,8 @@ def repeated_ids(table: pa.Table) -> RepeatedIds | None:
 def is_person(name: str) -> bool:
     """Return whether the name of a column suggests that it identifies people."""
     words = tokens(name)
-    return named(words, *PEOPLE) and not named(words, *NOT_PERSONS)
+    identifies = named(words, *IDS) and not named(words, *NOT_PERSONS)
+    return identifies or " ".join(words) in PEOPLE
 
 
 def is_wave(name: str) -> bool:
@@ -90,9 +94,12 @@ def _codes(column: pa.ChunkedArray) -> np.ndarray:
 
 def _repeated(name: str, codes: np.ndarray) -> RepeatedIds | None:
     rows = np.bincount(codes[codes >= 0])
-    if len(rows) < FEWEST_PEOPLE or rows.sum() < FILLED * len(codes):
+    least = FEWEST_NAMED if " ".join(tokens(name)) in PEOPLE else FEWEST_PEOPLE
+    if len(rows) < least or rows.sum() < FILLED * len(codes):
         return None
-    return RepeatedIds(name, len(rows), int(rows.max())) if 1 < rows.max() <= MOST_ROWS else None
+    most = int(rows.max())
+    group = most > min(MOST_ROWS, GROUP * len(rows))
+    return None if most == 1 or group else RepeatedIds(name, len(rows), most)
 
 
 def _varies(column: pa.ChunkedArray) -> bool:

@@ -1,0 +1,383 @@
+"""Columns of data as people and software write them, and the questions that they become."""
+
+import tomllib
+
+import numpy as np
+import pandas
+import pyarrow as pa
+import pytest
+
+import incrowd
+from incrowd.drafts.missing import no_answers, stray_words
+from incrowd.drafts.scales import ordered
+from incrowd.encoding.records import EncodedAnswers
+
+ROWS = 300
+GENERATOR = np.random.default_rng(39)
+
+
+def survey_of(draft):
+    return incrowd.Survey.of(tomllib.loads(draft.toml))
+
+
+def drafted(**columns):
+    """The draft of some columns, and its survey, which takes them."""
+    frame = pandas.DataFrame(columns | {"other": ["yes", "no"] * (ROWS // 2)})
+    draft = incrowd.draft(frame)
+    survey = survey_of(draft)
+    assert EncodedAnswers.of(survey, incrowd.load_answers(frame, survey)).number == ROWS
+    return draft, survey
+
+
+def pick(*values, share=None):
+    return GENERATOR.choice(np.array(values, object), ROWS, p=share)
+
+
+def decisions(draft, id):
+    return [line for line in draft.undecided if line.startswith(f"{id}: ")]
+
+
+# --- free text ------------------------------------------------------------------------------------
+
+
+def remark(number):
+    return f"On day {number} somebody took my lunch from the fridge"
+
+
+FREE = {
+    "a third of the people remark": [remark(n) if n % 3 == 0 else None for n in range(ROWS)],
+    "a few people remark": [remark(n) if n % 40 == 0 else None for n in range(ROWS)],
+    "some remarks recur": [
+        "nothing to add" if n % 2 else remark(n) if n % 5 == 0 else "it was fine"
+        for n in range(ROWS)
+    ],
+    "single words of some people": [f"nick{n // 6}" if n % 3 == 0 else "" for n in range(ROWS)],
+}
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_remarks_of_some_people_are_free_text(name):
+    """The wrong variant divides all rows by the number of different remarks."""
+    draft, _ = drafted(said=FREE[name])
+    (gone,) = draft.left_out
+    assert "free text" in gone.reason
+    assert "fridge" not in draft.toml and "nick3" not in draft.toml
+
+
+LISTED = {
+    "many places": [f"Town {n % 40}" for n in range(ROWS)],
+    "a rare place": ["Bern" if n else "Chur" for n in range(ROWS)],
+    "long options": [f"I would choose the option number {n % 6} of these" for n in range(ROWS)],
+}
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_answers_that_recur_are_options(name):
+    _, survey = drafted(said=LISTED[name])
+    assert survey.question("said").type == "choice"
+
+
+# --- scales ---------------------------------------------------------------------------------------
+
+KNOWN = (
+    "Never|Rarely|Sometimes|Often|Always|Don't know",
+    "Strongly disagree|Disagree|Neutral|Agree|Strongly agree",
+    "Completely disagree|Somewhat disagree|Neither agree nor disagree|Agree|Completely agree",
+    "Very dissatisfied|Dissatisfied|Neutral|Satisfied|Very satisfied",
+    "Very unlikely|Unlikely|Neutral|Likely|Very likely",
+    "Not at all important|Slightly important|Moderately important|Important|Very important",
+    "Very poor|Poor|Fair|Good|Very good|Excellent",
+    "XS|S|M|L|XL",
+    "very low|low|medium|high|very high",
+    "Much worse|Somewhat worse|About the same|Somewhat better|Much better",
+    "Not at all|A little|Moderately|Quite a bit|Extremely",
+    "stimme überhaupt nicht zu|stimme eher nicht zu|teils, teils|stimme eher zu|stimme voll zu",
+    "trifft gar nicht zu|trifft eher nicht zu|trifft eher zu|trifft voll und ganz zu|weiß nicht",
+    "sehr unzufrieden|unzufrieden|weder noch|zufrieden|sehr zufrieden",
+    "sehr unwahrscheinlich|eher unwahrscheinlich|eher wahrscheinlich|sehr wahrscheinlich",
+    "überhaupt nicht wichtig|eher unwichtig|eher wichtig|sehr wichtig",
+    "nie|selten|manchmal|oft|immer|keine Angabe",
+    "sehr schlecht|schlecht|mittelmäßig|gut|sehr gut",
+    "sehr klein|klein|mittel|groß|sehr groß",
+    "Under 2,600|2,600 to 10,400|10,400 to 36,400|Above 36,400",
+    "unter 1.000 €|1.000 bis 2.500 €|über 2.500 €",
+    "< 20|20-29|30-39|60+",
+    "Less than 1 month|1-6 months|1-2 years|More than 2 years",
+    "0|1-2|3-5|6 or more|prefer not to say",
+    "Grade 2|Grade 9|Grade 10",
+    "1 - not at all|2|3|4|5 - very much",
+    "Mon|Tue|Sat|Sun",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", KNOWN)
+def test_options_follow_their_scale(scale):
+    steps = tuple(scale.split("|"))
+    assert ordered(sorted(steps)) == ordered(steps[::-1]) == steps
+
+
+@pytest.mark.parametrize("scale", ["red|green|blue", "Chur|Bern|Zug", "A12|B7|C1", "tea|coffee|5"])
+def test_other_options_have_no_order_that_is_known(scale):
+    assert ordered(scale.split("|")) is None
+
+
+def test_options_without_a_known_order_are_a_decision():
+    draft, survey = drafted(
+        color=pick("red", "green", "blue"), often=pick("often", "never", "always")
+    )
+    assert survey.question("color").options == ("blue", "green", "red")
+    assert survey.question("often").options == ("never", "often", "always")
+    assert any("alphabetical order" in each for each in decisions(draft, "color"))
+    assert decisions(draft, "often") == []
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_categories_keep_the_order_of_the_file(ordered):
+    levels = ["hot", "warm", "cold"]
+    cells = pandas.Categorical(["cold", "hot", "warm"] * 100, levels, ordered=ordered)
+    draft, survey = drafted(felt=cells)
+    assert survey.question("felt").options == tuple(levels)
+    assert decisions(draft, "felt") == []
+
+
+def test_categories_in_the_order_of_appearance_have_no_order():
+    felt = pa.array(["warm", "cold", "hot"] * 100).dictionary_encode()
+    draft = incrowd.draft(pa.table({"felt": felt, "b": ["x", "y", "y"] * 100}))
+    assert survey_of(draft).question("felt").options == ("cold", "hot", "warm")
+    assert any("alphabetical" in each for each in decisions(draft, "felt"))
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+AROUND_ZERO = (
+    [-2, -1, 0, 1, 2],
+    [-1, 0, 1],
+    [-3, -2, -1, 1, 2, 3],
+    [-1, 1],
+    [-2, -1, 0, 1],
+    [-9, 0, 9],
+)
+
+
+@pytest.mark.parametrize("steps", AROUND_ZERO, ids=str)
+def test_whole_numbers_around_zero_are_a_scale(steps):
+    """The wrong variant takes -1 and -2 for missing answers."""
+    assert no_answers(dict.fromkeys(map(str, steps), 60), {}) == ()
+
+
+@pytest.mark.parametrize(
+    ("steps", "codes"),
+    [
+        ([-1, 1, 2, 3, 4, 5], ("-1",)),
+        ([-9, 0, 1, 2], ("-9",)),
+        ([-2, -1, 1, 2, 3, 4], ("-2", "-1")),
+    ],
+    ids=str,
+)
+def test_codes_apart_from_a_scale_mean_no_answer(steps, codes):
+    assert no_answers(dict.fromkeys(map(str, steps), 60), {}) == codes
+
+
+STRAY = (
+    "don't know",
+    "NI",
+    "60+",
+    "N.A.",
+    "about 5",
+    "#DIV/0!",
+    "..",
+    "不明",
+    "weiß nicht",
+    "refused",
+)
+
+
+@pytest.mark.parametrize("word", STRAY)
+def test_a_word_among_numbers_is_proposed_as_missing(word):
+    hours = [word if n % 12 == 0 else str(n % 50) for n in range(ROWS)]
+    draft, survey = drafted(hours=hours)
+    question = survey.question("hours")
+    assert (question.type, question.optional) == ("number", True)
+    assert survey.codes_of("hours").missing == (word,)
+    assert f"hours: {word} was taken to mean no answer" in draft.undecided
+
+
+def test_words_among_words_and_few_numbers_stay():
+    assert stray_words({"1": 5, "2": 5, "many": 5}) == ()
+    assert stray_words({**{f"A{n}": 2 for n in range(30)}, **{str(n): 2 for n in range(12)}}) == ()
+
+
+def test_commas_that_may_separate_thousands_are_no_decimal_commas():
+    cells = [f"{n % 9 + 1},{n * 7 % 1000:03}" for n in range(ROWS)]
+    draft, _ = drafted(income=cells)
+    (gone,) = draft.left_out
+    assert "thousands" in gone.reason and "have a decimal comma" not in gone.reason
+
+
+# --- lists and ticks ------------------------------------------------------------------------------
+
+SEPARATED = {";": ";", "|": "|", ", ": ",", "\n": "\n", "/": "/", ",": ","}
+
+
+@pytest.mark.parametrize("end", ["", "at the end"])
+@pytest.mark.parametrize("written", SEPARATED)
+def test_lists_are_several_answers(written, end):
+    chosen = [
+        GENERATOR.choice(["Tea", "Milk", "Juice"], GENERATOR.integers(1, 4), False)
+        for _ in range(ROWS)
+    ]
+    cells = [written.join(each) + (written if end else "") for each in chosen]
+    _, survey = drafted(drinks=cells)
+    question = survey.question("drinks")
+    assert (question.type, question.options, question.at_most) == (
+        "multi",
+        ("Juice", "Milk", "Tea"),
+        3,
+    )
+    stated = survey.codes_of("drinks").separator
+    assert stated == ("" if SEPARATED[written] == ";" else SEPARATED[written])
+
+
+def test_codes_with_spaces_are_several_answers():
+    _, survey = drafted(
+        symptoms=pick("cough", "fever rash", "rash", "cough rash", "fever", "rash cough")
+    )
+    assert survey.question("symptoms").options == ("cough", "fever", "rash")
+    assert survey.codes_of("symptoms").separator == " "
+
+
+ONE_ANSWER = {
+    "places": ("Paris, France", "Lyon, France", "Bern, Switzerland"),
+    "words": ("very good", "good", "very bad", "bad"),
+    "directions": ("north east", "south west", "south east"),
+    "ranges": ("18 to 24", "25 to 34", "35 to 44"),
+    "fractions": ("1/2", "1/4", "3/4"),
+}
+
+
+@pytest.mark.parametrize("name", ONE_ANSWER)
+def test_answers_that_contain_separators_are_one_answer(name):
+    _, survey = drafted(a=pick(*ONE_ANSWER[name]))
+    assert survey.question("a").type == "choice"
+    assert {*survey.question("a").options} == {*ONE_ANSWER[name]}
+
+
+@pytest.mark.parametrize("mark", ["x", "X", 1.0, "TRUE", "✓", "Lemonade"])
+def test_a_tick_beside_blank_cells_is_yes(mark):
+    """The wrong variant says that everyone gave the same answer."""
+    ticked = GENERATOR.random(ROWS) < 0.3
+    draft, survey = drafted(lemonade=[mark if each else None for each in ticked])
+    question = survey.question("lemonade")
+    assert (question.type, question.optional) == ("yesno", False)
+    assert survey.codes_of("lemonade").values[""] == "no"
+    assert any("blank cells were taken to mean no" in each for each in decisions(draft, "lemonade"))
+
+
+def test_selected_and_not_selected_are_yes_and_no():
+    words = (("Selected", "Not selected"), ("Checked", "Unchecked"), ("genannt", "nicht genannt"))
+    _, survey = drafted(**{f"c{n}": pick(*pair) for n, pair in enumerate(words)})
+    for n, (yes, no) in enumerate(words):
+        assert survey.codes_of(f"c{n}").values == {yes: "yes", no: "no"}
+
+
+def test_one_answer_of_everybody_and_a_rare_remark_are_left_out():
+    once = ["my boss is a thief"] + [None] * (ROWS - 1)
+    draft, _ = drafted(always=["Germany"] * ROWS, once=once, never=["no"] * 50 + [None] * 250)
+    assert {each.id for each in draft.left_out} == {"always", "once", "never"}
+
+
+# --- labels, spellings, names ---------------------------------------------------------------------
+
+
+def test_spellings_of_one_answer_are_one_option():
+    forms = (
+        "Zürich",
+        "Zu\u0308rich",
+        "Z\u00fcrich\u00a0",
+        "Bern",
+        "bern",
+        "St. Gallen",
+        "St.\u00a0Gallen",
+    )
+    draft, survey = drafted(town=pick(*forms))
+    assert {each.casefold() for each in survey.question("town").options} == {
+        "bern",
+        "st. gallen",
+        "zürich",
+    }
+    assert any("capitals were ignored" in each for each in decisions(draft, "town"))
+
+
+def test_letters_of_other_scripts_are_named():
+    draft, _ = drafted(kind=pick("Kind A", "Kind \u0410"))
+    (decision,) = decisions(draft, "kind")
+    assert "U+0041 and U+0410" in decision
+
+
+def test_short_codes_keep_their_capitals():
+    _, survey = drafted(code=pick("a", "A", "b"))
+    assert {*survey.question("code").options} == {"a", "A", "b"}
+
+
+NAMES = {
+    "Do you smoke, ever?": "do_you_smoke_ever",
+    "age, in years, at the last birthday of the year": "age_in_years_at_the_last_birthday_of_the",
+    "q\u00a01": "q 1",
+    " padded": "padded",
+    "nai\u0308ve": "naïve",
+    "plain id?": "plain id?",
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_are_kept_under_a_clean_id(tmp_path, name):
+    frame = pandas.DataFrame({name: ["a", "b", "c"] * 20, "other": ["yes", "no", "no"] * 20})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    draft = incrowd.draft(tmp_path / "a.csv")
+    survey = survey_of(draft)
+    question = survey.questions[0]
+    assert question.id == NAMES[name]
+    assert survey.codes_of(question.id).column == (name if name != question.id else "")
+    assert question.text == (name if "," in name else None)
+    assert incrowd.check(survey, tmp_path / "a.csv").accepted
+
+
+def test_two_columns_with_one_clean_id_are_two_questions():
+    _, survey = drafted(
+        **{
+            "q, 1": pick("a", "b"),
+            "q. 1": pick("c", "d"),
+            "q 1": pick("e", "f"),
+            "q\u00a01": pick("g", "h"),
+        }
+    )
+    ids = [question.id for question in survey.questions[:4]]
+    assert len({*ids}) == 4 and ids[1:3] == ["q. 1", "q 1"]
+
+
+def test_nested_cells_are_left_out_by_name():
+    table = pa.table(
+        {
+            "a": [{"x": 1}, {"x": 2}, {"x": 1}],
+            "b": ['{"n": 1}', "{'n': 2}", '["u"]'],
+            "c": [[{"x": 1}], [], [{"x": 3}]],
+            "d": ["yes", "no", "yes"],
+        }
+    )
+    draft = incrowd.draft(table)
+    assert [each.id for each in draft.questions] == ["d"]
+    assert all("lists or tables" in each.reason for each in draft.left_out)
+
+
+def test_weights_and_design_are_no_questions():
+    near_one = GENERATOR.uniform(0.3, 1.7, ROWS).round(4)
+    columns = {"weight": near_one, "pspwght": near_one * 1000, "gewicht": near_one}
+    design = {"stratum": pick("a", "b"), "PSU": GENERATOR.integers(1, 40, ROWS)}
+    body = {
+        "weight_kg": GENERATOR.normal(75, 9, ROWS).round(1),
+        "wt": GENERATOR.normal(75, 9, ROWS).round(1),
+    }
+    draft, survey = drafted(**columns, **design, **body)
+    assert {each.id for each in draft.left_out} == {*columns, *design}
+    assert all(each.doubt for each in draft.left_out)
+    assert {"weight_kg", "wt"} <= {question.id for question in survey.questions}
