@@ -202,6 +202,8 @@ FEWEST_EACH = 3  # answers per text on average; with fewer, the column is free t
 _DATE = re.compile(
     r"(\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d\d(\d\d)?)([T ]\d\d?:\d\d.*)?"
 )
+_TIME = re.compile(r"\d\d?:\d\d(:\d\d(\.\d+)?)?( ?[ap]\.?m\.?)?", re.IGNORECASE)
+HOURS = 24  # more different times are not a list of answers
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}")
 _THOUSANDS_POINT = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
@@ -475,7 +477,8 @@ def _is_nested(value: str) -> bool:
 
 def _as_written(values: Sequence[str]) -> Sentence | None:
     """Return why the answers cannot be used as they are written; None if they can."""
-    if all(_DATE.fullmatch(value) or (is_day(value) and not value.isdecimal()) for value in values):
+    dates = all(_DATE.fullmatch(value) or is_day(value) for value in values)
+    if dates or (len(values) > HOURS and all(map(_TIME.fullmatch, values))):
         return sentence("drafts.dates")
     commas = [value for value in values if "," in value]
     if commas and all(map(_DECIMAL_COMMA.fullmatch, values)):

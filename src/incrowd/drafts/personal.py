@@ -211,23 +211,23 @@ def _named_number(words: tuple[str, ...], values: list[str]) -> PersonalData | N
     """Recognize numbers by the name of the column and their length."""
     for names, kind, least in (
         (NATIONAL_NAMES, "national", 6),
-        (PHONE_NAMES, "phone", 5),
+        (PHONE_NAMES, "phone", 6),
         (CARD_NAMES, "card", 12),
         (ACCOUNT_NAMES, "iban", 6),
     ):
-        numbers = _share(
-            values,
-            _has_digits(least),
-        )
-        if named(words, *names) and numbers >= MOST:
-            return PersonalData(kind)
+        if named(words, *names) and _share(values, _has_digits(least)) >= MOST:
+            return PersonalData(kind, named(words, *NOT_PEOPLE))
     return None
+
+
+_CODE = re.compile(r"(?=(?:.*\d){3})[A-Z\d]+(?:[ ./-][A-Z\d]+)*")
 
 
 def _has_digits(least: int) -> Callable[[str], bool]:
     """Return whether a text is a number with so many digits, or a long code with some."""
     return lambda value: (
-        len(digits_of(value)) >= least or (len(value) >= 8 and len(digits_of(value)) > 1)
+        not re.search(r"[^\W\d_]{4}", value)
+        and (len(digits_of(value)) >= least or (len(value) >= 8 and bool(_CODE.fullmatch(value))))
     )
 
 
@@ -301,7 +301,7 @@ _BEFORE = (
 )
 _STREET = re.compile(
     rf".*\d+[a-z]?,?( \S+){{0,5}} ({_ENGLISH})\b.*"
-    rf"|.*?\b\S*({_GERMANIC})[.,]{{0,2}} *\d+.*"
+    rf"|.*?\S\S({_GERMANIC})[.,]{{0,2}} *\d+.*"
     rf"|\d+[a-z]?( bis)?,? ({_FRENCH})\b.*"
     rf"|({_BEFORE})[.\s]\D+\d+.*"
     r"|(p\.? ?o\.? box|postfach) \d+.*",
@@ -423,8 +423,11 @@ def _person(words: tuple[str, ...], values: list[str]) -> PersonalData | None:
     given = _share(titled, _has_given_name)
     other = named(words, *OTHER_NAMES)
     single = _share(titled, lambda v: _WORD_NAME.fullmatch(v) or _FULL_NAME.fullmatch(v))
-    if named(words, *NAME_NAMES, *RELATED_NAMES) and not other and single >= MOST:
-        return PersonalData("name", not named(words, *NAME_NAMES) and given < 0.3)
+    if named(words, *NAME_NAMES) and not other and single >= MOST:
+        return PersonalData("name")
+    several = len(values) > VARIED or full >= MOST or given >= 0.3
+    if named(words, *RELATED_NAMES) and several and not other and single >= MOST:
+        return PersonalData("name", given < 0.3)
     short = named(words, *SHORT_NAMES) and not other and single >= MOST
     if short and (len(values) > VARIED or given >= 0.3):
         return PersonalData(
@@ -432,7 +435,7 @@ def _person(words: tuple[str, ...], values: list[str]) -> PersonalData | None:
         )
     if full >= MOST and given >= 0.4 and len(values) >= 4:
         return PersonalData("name", other)
-    if single >= MANY and given >= 0.7 and len(values) >= 6:
+    if single >= MANY and given >= 0.5 and len(values) >= 6:
         return PersonalData("name", True)
     if full >= MANY and len(values) > 2 * VARIED and not other and _crossed(titled):
         return PersonalData("name", True)
