@@ -5,9 +5,10 @@ import time
 import tomllib
 
 import pytest
+from starlette.datastructures import FormData
 
 from incrowd.studio.document import version
-from incrowd.studio.question_form import new_id, numbers_of
+from incrowd.studio.question_form import changed_question, new_id, numbers_of
 from incrowd.survey import Survey
 
 TEXT = """\
@@ -133,6 +134,17 @@ def test_codes_and_missing(save, raw):
     assert asked["missing"] == ["9", "NA"]
     save("health", missing="")
     assert "missing" not in raw()["question"][1]
+
+
+def test_codes_that_a_form_cannot_show_stay_unless_they_are_changed():
+    """The wrong variant drops the code of blank cells, and takes a code with a comma for two."""
+    values = {"x, y": "yes", "": "no"}
+    before = {"id": "a", "type": "yesno", "values": values}
+    shown = {"type": "yesno", "short_name": "a", "was.0": "yes", "option.0": "yes"}
+    form = FormData(shown | {"code.0": "x, y", "was.1": "no", "option.1": "no", "code.1": ""})
+    assert changed_question(before, form, "en")[0]["values"] == values
+    changed = FormData([*form.items(), ("code.0", "z")])
+    assert changed_question(before, changed, "en")[0]["values"] == {"z": "yes", "": "no"}
 
 
 @pytest.mark.parametrize("wrong", ["Deutsch!", "fr de_AT", "a" * 40])

@@ -217,7 +217,7 @@ def changed_question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[
     elif kind.named and rows:
         put(wanted, "labels", _labels(form, rows, tags, main, before) or None)
         put(wanted, "shares", _shares(form, rows) or None)
-        put(wanted, "values", _codes(form, rows) or None)
+        put(wanted, "values", _codes(form, rows, before) or None)
     if lists and (rows or lines_of(form, "more")):
         wanted[OPTIONS.key] = _options(form, rows)
     _put_keys(wanted, kind, form)
@@ -315,13 +315,20 @@ def _shares(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, A
     return {name: number(text) for name, text in typed.items() if text}
 
 
-def _codes(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, str]:
-    return {
-        code.strip(): name
-        for number, _, name in rows
-        for code in text_of(form, f"code.{number}").split(",")
-        if code.strip() and name
-    }
+def _codes(form: FormData, rows: Sequence[tuple[int, str, str]], before: Raw) -> dict[str, str]:
+    """Return the codes that a form states. If it did not change those of an answer, they stay: a
+    code may contain a comma, or be the blank cell."""
+    values = before.get("values")
+    there = values if isinstance(values, dict) else {}
+    codes: dict[str, str] = {}
+    for place, was, name in rows:
+        typed = text_of(form, f"code.{place}")
+        if was and typed == codes_of(before, was).strip():
+            written = [code for code, answer in there.items() if str(answer) == was]
+        else:
+            written = [code.strip() for code in typed.split(",") if code.strip()]
+        codes |= dict.fromkeys(written, name) if name else {}
+    return codes
 
 
 def _has(kind: type[AnyQuestion] | None, input: KeyInput) -> bool:
