@@ -21,6 +21,8 @@ YES_NO = [
     "Q1: Fumez-vous ? oui / non",
     "**2.** ¿Fuma? sí / no",
     "### Do you smoke?\n* yes\n* no",
+    "Do you smoke?\n  O yes\n  O no",
+    "Do you smoke?\nYes\nNo\n",
     "smokes: Do you smoke? yes / no",
     "Smoker (yes / no)",
 ]
@@ -39,6 +41,7 @@ CHOICES = [
     ("Which do you like?\n1. tea\n2. coffee\n3. milk", "choice"),
     ("Favorite drink:\na) tea\nb) coffee\nc) milk", "choice"),
     ("Which do you like? tea, coffee or milk", "choice"),
+    ("Which do you like?\ntea\ncoffee\nmilk\n\nThank you.", "choice"),
 ]
 
 
@@ -100,14 +103,27 @@ def test_amounts(text, drafted, line):
         ("How often? 1 (never) to 3 (always)", ("1 (never)", "2", "3 (always)")),
         ("How often? 1 = never - 3 = always", ("1 (never)", "2", "3 (always)")),
         ("How good is it? 1-4", ("1", "2", "3", "4")),
+        ("On a scale from 1 to 3, how good is it?\nDo you drive? yes / no", ("1", "2", "3")),
         ("Wie zufrieden? 0 (gar nicht) bis 2 (sehr)", ("0 (gar nicht)", "1", "2 (sehr)")),
     ],
 )
 def test_scales(text, drafted, line, options):
     draft, questions = drafted(text("q.txt", line))
-    (question,) = questions.values()
+    question, *_ = questions.values()
     assert question.options == options
     assert ("was taken for a scale" in draft.toml) == ("(" not in "".join(options))
+
+
+@pytest.mark.parametrize("line", ["Rate the food: 1 2 3", "How good is it? 1 2 3"])
+def test_a_series_of_numbers(text, drafted, line):
+    _, questions = drafted(text("q.txt", line))
+    (question,) = questions.values()
+    assert question.options == ("1", "2", "3")
+
+
+def test_numbered_lines_without_answers_are_named(text, drafted):
+    draft, _ = drafted(text("q.txt", "1. Tell us about you.\n2. Do you smoke? yes / no\n"))
+    assert [gone.id for gone in draft.left_out] == ["tell_us_about_you"]
 
 
 def test_codes_of_answers(text, drafted):
@@ -182,6 +198,7 @@ ROWS = "".join(f"{n % 2},{20 + n}\n" for n in range(40))
         f"Do you smoke?,How old are you?\n{ROWS}",
         "Do you smoke? yes/no\tAge\n" + "yes\t40\nno\t30\n" * 20,
         "smokes\n" + "yes\nno\n" * 20,
+        "Which town?\n" + "Ayr\nBonn\nCork\nDax\n" * 10,
         "Do you smoke?\n" + "yes\nno\n" * 20,
         "comment;rated\n" + "What is this? a / b;good\nFine;bad\n" * 20,
     ],

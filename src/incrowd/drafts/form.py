@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from incrowd.catalog.sentences import Sentence, sentence
-from incrowd.characters import hidden
+from incrowd.characters import cleaned, hidden
 from incrowd.drafts.columns import (
     BAD_NAME,
     ColumnDraft,
@@ -171,16 +172,20 @@ def _named(
 ) -> tuple[dict[str, str], list[str]]:
     """Return the answer of each code, different ones for different codes; and the codes for no
     answer, which is not an option of its own."""
-    names = {code: wording.one(words) or code for code, words in codes.items()}
+    names = {c: wording.one(words) or cleaned(c) for c, words in codes.items() if c.strip()}
     missing = [code for code, name in names.items() if name.casefold() == NO_ANSWER]
     return _distinct({code: name for code, name in names.items() if code not in missing}), missing
 
 
 def _distinct(names: Mapping[str, str]) -> dict[str, str]:
-    """Add the code to names that several codes have."""
-    several = Counter(names.values())
-    longer = {c: f"{name} ({c})" if several[name] > 1 else name for c, name in names.items()}
-    return longer if len({*longer.values()}) == len(longer) else {code: code for code in names}
+    """Add the code to names that several codes have, and a number where that is not enough."""
+    several, longer = Counter(names.values()), dict[str, str]()
+    for code, name in names.items():
+        plain = f"{name} ({cleaned(code)})" if several[name] > 1 else name
+        numbered = (f"{plain} ({number})" for number in count(2))
+        taken = {*longer.values()}
+        longer[code] = plain if plain not in taken else next(n for n in numbered if n not in taken)
+    return longer
 
 
 def _with_labels(

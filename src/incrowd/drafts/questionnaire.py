@@ -28,20 +28,23 @@ from incrowd.survey.words import LANGUAGE
 
 ENDINGS = (".txt", ".text", ".md", ".markdown", "")
 MARKDOWN = (".md", ".markdown")  # never a table of answers
-MOST_LINES = 5000
+MOST_LINES, LONGEST_LINE = 5000, 2000  # the rest is not a questionnaire
 MOST_SCALE = 11  # answers of a scale such as 0 to 10; more numbers are an amount
 MOST_WORDS = 6  # of an answer that a comma separates from others
 ID_WORDS, ID_LETTERS = 5, 40
+MOST_BARE, LONGEST_BARE = 12, 60  # lines of answers without a sign, and their characters
 
 # What begins a line: the number of a question, a sign or a letter before an answer, a box.
 
 _NUMBERED = re.compile(r"(?:Q|F|Frage|Question)?\s?\(?(\d{1,3})(?:[.):]|\s?[-–—])\s+(?=\S)", re.I)
 _ID = re.compile(r"([A-Za-z_]\w{0,39}):\s+(?=\S.*\?)")
 _CHECK = re.compile(r"(?:[-*+•]\s*)?(?:\[[ xX_]?\]|[☐□▢☑])\s*(?=\S)")
-_RADIO = re.compile(r"(?:[-*+•]\s*)?(?:\([ _]?\)|[○◯◦⚪])\s*(?=\S)")
-_SIGN = re.compile(r"(?:[-*+•–—]|o)\s+(?=\S)|\(?[A-Za-z][.)]\s+(?=\S)")
+_RADIO = re.compile(r"(?:[-*+•]\s*)?(?:\([ _]?\)\s*|[○◯◦⚪]\s*|[oO]\s+)(?=\S)")
+_SIGN = re.compile(r"[-*+•–—]\s+(?=\S)|\(?[A-Za-z][.)]\s+(?=\S)")
 _BOX = re.compile(r"(\[[ xX_]?\]|[☐□▢☑])|(\([ _]?\)|[○◯◦⚪])")
 _BLANK = re.compile(r"_{2,}|\.{4,}|…{2,}")
+_SPECIFY = re.compile(r"\((?:please )?specify\)|\(bitte angeben\)|\(précisez\)", re.IGNORECASE)
+_SERIES = re.compile(r"-?\d{1,3}(?:\s+-?\d{1,3}){1,10}")  # 1 2 3 4 5
 _CODED = re.compile(r"(-?\w{1,4})\s*=\s*(\S.*)")
 
 # Instructions, in several languages.
@@ -68,7 +71,7 @@ _REQUIRED = re.compile(r"\(?\b(required|mandatory|pflicht(?:frage|feld)?|obligat
 _BRACKETS = re.compile(r"[\[(]([^\[\]()]*)[\])]")
 _AMOUNT = re.compile(
     r"\b(how (?:many|much|old|long|often per|tall|far)|what is your age|number of|wie ?viele?|"
-    r"wie (?:alt|lange|groß|hoch)|anzahl|combien|quel âge|cuánt[oa]s?|qué edad|quant[ie])\b",
+    r"age|alter|âge|edad|wie (?:alt|lange|groß|hoch)|anzahl|combien|cuánt[oa]s?|quant[ie])\b",
     re.IGNORECASE,
 )
 _YES_NO = re.compile(
@@ -84,6 +87,7 @@ _RANGE = re.compile(
     rf"{_NUMBER}\s*(?:{_LABEL}|\D{{1,20}})?",
     re.IGNORECASE,
 )
+_SCALE = re.compile(rf"(?:scale|skala|échelle|escala)\b.*?({_RANGE.pattern})", re.IGNORECASE)
 _UNIT = re.compile(r"\(?\s*(?:a |as a )?(number|zahl|nombre|número|integer)\s*\)?", re.IGNORECASE)
 _SPLIT = re.compile(r"\s*(?:/|\||;)\s*")
 _COMMAS = re.compile(r"\s*,\s*(?:or |oder |ou |o )?|\s+(?:or|oder|ou)\s+", re.IGNORECASE)
@@ -158,7 +162,7 @@ def _words(asked: TextQuestion) -> Sequence[str]:
 def _read(text: str) -> _TextReading:
     """Return the questions of a text."""
     reading = _TextReading()
-    lines = [line.replace("\t", "    ") for line in text.splitlines()[:MOST_LINES]]
+    lines = [line[:LONGEST_LINE].replace("\t", "    ") for line in text.splitlines()[:MOST_LINES]]
     place = 0
     while place < len(lines):
         line = lines[place]
@@ -196,7 +200,22 @@ def _listed(lines: Sequence[str], place: int, question: str) -> tuple[list[tuple
             break
         answers.append((sign, _plain(rest)))
         after = at + 1
-    return answers, after
+    return (answers, after) if answers else _bare(lines, place, question)
+
+
+def _bare(lines: Sequence[str], place: int, question: str) -> tuple[list[tuple[str, str]], int]:
+    """Return the answers below a question that have no sign: a few short, different lines, up to
+    an empty one. More lines, and equal ones, are a column of answers."""
+    after = place
+    while after < len(lines) and lines[after].strip() and "?" not in lines[after]:
+        after += 1
+    answers = [_plain(line) for line in lines[place:after]]
+    short = all(len(each) <= LONGEST_BARE and not each.endswith((".", ":")) for each in answers)
+    numbered = any(_NUMBERED.match(line.strip()) for line in lines[place:after])
+    different = len({*answers}) == len(answers) and 2 <= len(answers) <= MOST_BARE
+    if "?" in question and short and different and not numbered:
+        return [("line", each) for each in answers], after
+    return [], place
 
 
 def _sign(line: str, question: str) -> tuple[str, str]:
@@ -218,7 +237,8 @@ def _sign(line: str, question: str) -> tuple[str, str]:
 
 def _plain(text: str) -> str:
     """Return a text without markup and blanks to fill in."""
-    return _BLANK.sub(" ", without_html(without_markdown(text))).strip(" :*") if text else ""
+    plain = without_html(without_markdown(_SPECIFY.sub(" ", text)))
+    return " ".join(_BLANK.sub(" ", plain).split()).strip(" :*")
 
 
 def _asked(line: str, below: Sequence[tuple[str, str]]) -> TextQuestion | None:
@@ -234,7 +254,7 @@ def _asked(line: str, below: Sequence[tuple[str, str]]) -> TextQuestion | None:
     listed = tuple(dict.fromkeys(answer for _, answer in below if answer))
     if mark < 0 and len(listed) < 2:
         text, stated = _without_mark(bare)
-        if not stated:
+        if not stated and not number:
             return None
     text, inside = _with_brackets(text) if mark < 0 or not stated.strip() else (text, "")
     instruction, stated = _instructed(f"{stated} {inside}")
@@ -254,7 +274,9 @@ def _asked(line: str, below: Sequence[tuple[str, str]]) -> TextQuestion | None:
 def _without_mark(bare: str) -> tuple[str, str]:
     """Divide a line such as "Age: 18-99" or "Sex (female / male)" into a question and answers."""
     head, colon, rest = bare.partition(":")
-    if colon and (_SPLIT.search(rest.strip()) or _RANGE.fullmatch(rest.strip())):
+    rest = rest.strip()
+    ways = _SPLIT.search(rest), _RANGE.fullmatch(rest), _SERIES.fullmatch(rest), _BLANK.search(rest)
+    if colon and any(ways):
         return head, rest
     match = re.fullmatch(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]\s*", bare)
     if match and len(_SPLIT.split(match[2])) > 1:
@@ -317,6 +339,11 @@ def _typed(asked: TextQuestion) -> ColumnDraft:
         return _of_options(asked, asked.listed)
     stated = _BLANK.sub(" ", asked.stated).strip(" .:")
     if bounds := _RANGE.fullmatch(stated):
+        return _of_range(asked, bounds)
+    if _SERIES.fullmatch(stated):
+        return _of_options(asked, stated.split())
+    scale = None if stated else _SCALE.search(asked.text)
+    if scale and (bounds := _RANGE.search(scale[1])):
         return _of_range(asked, bounds)
     if _BOX.search(stated):
         return _of_options(asked, [part.strip(" ,/") for part in _parts(stated)])

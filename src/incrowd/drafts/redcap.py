@@ -88,7 +88,8 @@ def _fields(rows: Rows) -> list[DictionaryRow]:
     if not {"field_name", "field_type"} <= {*keys}:
         place = [*_NAMES].index("field_type")
         types = [_folded(row[place]) for row in others if len(row) > place]
-        complete = FEWEST_COLUMNS <= len(header) <= len(_NAMES)
+        names = [row[0] for row in others]
+        complete = FEWEST_COLUMNS <= len(header) <= len(_NAMES) and len({*names}) == len(names)
         if not complete or len(types) < FEWEST_FIELDS or not {*types} <= _TYPES:
             return []
         keys = [*_NAMES][: len(header)]

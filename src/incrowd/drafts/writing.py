@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from incrowd.characters import visible
 from incrowd.drafts.columns import DraftQuestion, SkippedColumn
 from incrowd.survey import Codes, YesNo
 from incrowd.survey.questions import TYPES
@@ -28,7 +29,7 @@ def start(
 ) -> Iterator[str]:
     """Yield the first lines of the file: name, crowd and requested guarantee."""
     yield "# A first draft, written by `incrowd init`. DECIDE marks what you have to decide."
-    yield from (f"# DECIDE: {note}." for note in notes)
+    yield from (f"# DECIDE: {_one_line(note)}." for note in notes)
     yield ""
     yield f"name = {quoted(name)}"
     if language != LANGUAGE:
@@ -126,4 +127,4 @@ def quoted(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return visible(" ".join(text.split()))
