@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 import pandas
 import pyarrow as pa
+import pyarrow.parquet
 
 DIGITS = {
     "arabic": "٠١٢٣٤٥٦٧٨٩",
