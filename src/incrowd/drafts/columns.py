@@ -15,7 +15,7 @@ import numpy as np
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.characters import cleaned, hidden
 from incrowd.drafts.design import design_of
-from incrowd.drafts.lists import listed_answers
+from incrowd.drafts.lists import listed_answers, may_list
 from incrowd.drafts.missing import FEW, no_answers, number, spikes, stray_words
 from incrowd.drafts.personal import PersonalData, is_day, personal
 from incrowd.drafts.scales import ordered
@@ -423,6 +423,10 @@ def _choice(column: DataColumn, counts: Mapping[str, int]) -> DraftQuestion:
         question = question.doubting(f"capitals were ignored in {name}; see values")
     for remark in confusable(question.keys["options"]):
         question = question.doubting(f"{remark}; if they are one answer, map one in values")
+    if order is None and (cell := may_list(column.counts)):
+        question = question.doubting(
+            f'if "{cell}" lists several answers, use type = "multi" with separator = " "'
+        )
     if order is None and len(options) > 2:
         question = question.doubting(
             "the options are in alphabetical order; if they are steps of a scale, sort them before "

@@ -14,6 +14,7 @@ ALONE = 0.5  # of the items of weak separators, which also occur within answers,
 SPACED = 0.75  # of items between spaces, which also separate words
 FREQUENT = 2  # cells: an item in so many different ones recurs
 MOST_ITEMS = 60
+_CODE = re.compile(r"[a-z0-9_.-]+")
 
 
 class ListedAnswers(NamedTuple):
@@ -31,6 +32,17 @@ def listed_answers(counts: Mapping[str, int]) -> ListedAnswers | None:
     to contain a comma or a space do not.
     """
     return next((listed for each in SEPARATORS if (listed := _split_at(each, counts))), None)
+
+
+def may_list(counts: Mapping[str, int]) -> str | None:
+    """Return a cell that may list several codes between spaces, or contain two words; None if there
+    is none. A code of it is in another cell as well."""
+    cells = {cell: cell.split() for cell in counts}
+    if not all(_CODE.fullmatch(item) for items in cells.values() for item in items):
+        return None
+    different = Counter(item for items in cells.values() for item in {*items})
+    several = (cell for cell, items in cells.items() if len(items) > 1)
+    return next((c for c in several if any(different[item] > 1 for item in cells[c])), None)
 
 
 def items_of(cell: str, separator: str) -> tuple[str, ...]:
