@@ -327,8 +327,14 @@ MISTAKES = {
         "a.csv has no sheets; leave it out",
     ),
     "half an Arrow file": (load("a.feather", b"ARROW1\x00\x00"), "it cannot be read: "),
-    "UTF-16": (load("a.csv", "a\nyes\n".encode("utf-16")), "UTF-16; save it as UTF-8, or use enc"),
-    "Latin-1": (load("a.csv", "a\nyès\n".encode("latin-1")), "it is in another encoding; save it"),
+    "Windows-1252": (
+        load("a.csv", "a\nI don’t\n".encode("cp1252")),
+        "use encoding='cp1252' if this is right: 'I don’t'",
+    ),
+    "an encoding that does not fit": (
+        load("a.csv", "a\nÁ\n".encode("cp1252") + b"\x81\n", encoding="cp1252"),
+        "it is not in the encoding cp1252; name another",
+    ),
     "no encoding": (load("a.csv", "a\nyes\n", encoding="klingon"), "such as latin-1, cp1252"),
     "no format": (load("a.csv", "a\nyes\n", format="docx"), "format: got 'docx'; use one of csv"),
     "a line that is no JSON": (

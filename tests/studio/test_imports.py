@@ -188,20 +188,30 @@ def test_a_file_that_cannot_be_used_leaves_nothing_behind(studio, send, name, co
 
 def test_a_file_in_another_encoding_is_sent_again_with_its_encoding(studio, send):
     """The page names the file as the person does, and keeps what was typed."""
-    content = "Größe;müde\n".encode("windows-1252") + b"170;ja\n180;nein\n" * 20
+    content = "długość;śpi\n".encode("windows-1250") + b"170;ja\n180;nein\n" * 20
     text = send("my answers.csv", content, encoding="utf-9", sheet="<1>").text
     assert 'value="utf-9"' in text and 'value="&lt;1&gt;"' in text
     text = send("my answers.csv", content).text
     assert "got &#39;my answers.csv&#39;; it is in another encoding" in text
     assert 'id="encoding"' in text and "<details open>" in text
-    assert send("my answers.csv", content, encoding="windows-1252").status_code == 303
+    assert send("my answers.csv", content, encoding="windows-1250").status_code == 303
     project = studio.projects.open("my-answers")
-    assert "Größe" in project.text()
+    assert "długość" in project.text()
     # The data are read in this encoding from now on.
     data = imports.data_path(project)
     assert check_work(lambda _: None, project.survey_path, data, "").check.accepted
     with pytest.raises(UsageError, match="too few different numbers"):
-        edges_from_data(data, "müde")
+        edges_from_data(data, "śpi")
+
+
+def test_an_encoding_that_is_certain_is_not_asked_for(studio, send):
+    content = "sep=;\nGröße;müde\n".encode("windows-1252") + b"170;ja\n180;nein\n" * 20
+    assert send("my answers.csv", content).status_code == 303
+    project = studio.projects.open("my-answers")
+    assert "Größe" in project.text()
+    data = imports.data_path(project)
+    assert imports.reading(data)["encoding"] == "cp1252"
+    assert check_work(lambda _: None, project.survey_path, data, "").check.accepted
 
 
 def test_no_file_at_all(browser, studio):

@@ -12,7 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.catalog.sentences import Sentence, joined, sentence
-from incrowd.drafts.columns import ColumnDraft, DataColumn, SkippedColumn, question_of
+from incrowd.drafts.columns import (
+    ColumnDraft,
+    DataColumn,
+    DraftQuestion,
+    SkippedColumn,
+    question_of,
+)
 from incrowd.drafts.draft import Draft
 from incrowd.drafts.forms import form_draft
 from incrowd.drafts.people import ROW_NUMBERS, RepeatedIds, notes_of, repeated_ids
@@ -92,7 +98,10 @@ def _column_draft(data: Data, place: int, id: str, repeated: RepeatedIds | None)
     longest = int(pc.max(pc.list_value_length(cells)).as_py() or 1) if lists else 0
     about = (data.texts.get(name, ""), data.labels.get(name, {}), data.missing.get(name, ()))
     column = DataColumn(name, counts, len(cells), empty, longest, *about)
-    return question_of(column._replace(order=_order(cells), id=id))
+    draft = question_of(column._replace(order=_order(cells), id=id))
+    if isinstance(draft, DraftQuestion) and name in data.sets:
+        return draft.noting(f'One of several columns with the answers to "{data.sets[name]}".')
+    return draft
 
 
 def _unread(kind: pa.DataType) -> Sentence | None:

@@ -73,7 +73,7 @@ def load_answers(
         table = as_table(answers, lambda names: check_names(names, survey, id))
         return check_columns(table, survey, id)
     source = source_of(answers, format, encoding, sheet)
-    with readable(source.name):
+    with readable(source.name, source):
         pieces = [piece for piece, _ in read(source, survey, id).pieces]
     check_rows(sum(piece.num_rows for piece in pieces))
     return check_columns(pa.Table.from_batches(pieces), survey, id)
@@ -137,7 +137,7 @@ def _chosen(parsed: Content, survey: Survey, id: str | None) -> Pieces:
 
 def column_names(source: AnswersSource, survey: Survey, id: str | None = None) -> list[str]:
     """Return the names of all columns of a file. Raises AnswersError if it cannot be read."""
-    with readable(source.name):
+    with readable(source.name, source):
         request = Request(_possible(survey, survey.questions, id), names_only=True)
         return list(content(source, request).names)
 
@@ -242,15 +242,15 @@ def load_batches(
     further back in the file is raised when the iteration reaches it.
     """
     source = source_of(answers, format, encoding)
-    with readable(source.name):
+    with readable(source.name, source):
         parsed = read(source, survey, rows=rows)
-    return AnswerBatches(parsed.size, parsed.unit, _tables(source.name, rows, parsed.pieces))
+    return AnswerBatches(parsed.size, parsed.unit, _tables(source, rows, parsed.pieces))
 
 
-def _tables(name: str, rows: int, read: Pieces) -> Iterator[tuple[pa.Table, int]]:
+def _tables(source: AnswersSource, rows: int, read: Pieces) -> Iterator[tuple[pa.Table, int]]:
     """Regroup pieces into tables of `rows` rows, or of PIECE_BYTES; the last may be shorter."""
     held, seen, position = pa.table({}), 0, 0
-    with readable(name):
+    with readable(source.name, source):
         for batch, position in read:
             table = pa.Table.from_batches([batch])
             held = pa.concat_tables([held, table]) if held.num_rows else table
@@ -269,7 +269,7 @@ def _tables(name: str, rows: int, read: Pieces) -> Iterator[tuple[pa.Table, int]
 class Data:
     """All columns unchanged, and for some of them wording, labels, and codes for no answer.
 
-    skipped, doubtful, unnamed, others: what the file has besides, as in `Content`.
+    skipped, doubtful, unnamed, others, sets: what the file has besides, as in `Content`.
     """
 
     table: pa.Table
@@ -280,6 +280,7 @@ class Data:
     doubtful: bool = False
     unnamed: Sequence[str] = ()
     others: Sequence[str] = ()
+    sets: Mapping[str, str] = field(default_factory=dict)
 
 
 def load_data(answers: AnswersSource | Any, *, form: bool = False) -> Data:
@@ -290,23 +291,25 @@ def load_data(answers: AnswersSource | Any, *, form: bool = False) -> Data:
     if is_frame(answers):
         return Data(as_table(answers))
     source: AnswersSource = answers
-    with readable(source.name):
+    with readable(source.name, source):
         parsed = content(source, Request(form=form))
         table = pa.Table.from_batches([piece for piece, _ in parsed.pieces])
     about = (parsed.texts, parsed.labels, parsed.missing)
-    return Data(table, *about, parsed.skipped, parsed.doubtful, parsed.unnamed, parsed.others)
+    return Data(
+        table, *about, parsed.skipped, parsed.doubtful, parsed.unnamed, parsed.others, parsed.sets
+    )
 
 
 def load_columns(source: AnswersSource, names: Sequence[str]) -> pa.Table:
     """Load some columns of a file. Raises AnswersError if it cannot be read."""
-    with readable(source.name):
+    with readable(source.name, source):
         parsed = content(source, Request(tuple(names)))
         return pa.Table.from_batches([piece for piece, _ in parsed.pieces]).select(list(names))
 
 
 def sheet_names(source: AnswersSource) -> tuple[str, ...]:
     """Return the names of the sheets of a workbook. Raises AnswersError if it cannot be read."""
-    with readable(source.name):
+    with readable(source.name, source):
         return tuple(content(source, Request(names_only=True, form=True)).sheets)
 
 

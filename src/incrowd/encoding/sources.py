@@ -5,16 +5,19 @@ from __future__ import annotations
 import codecs
 import logging
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 
 from incrowd.catalog.sentences import Keyword, Sentence, sentence
+from incrowd.characters import cleaned
 from incrowd.encoding.formats.registry import FORMATS, name_one
 from incrowd.encoding.limits import MEMORY, limit
 from incrowd.errors import AnswersError, IncrowdError, UsageError, unreadable
@@ -130,11 +133,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def _check_text(name: str, head: bytes, encoding: str | None) -> None:
-    """Raise AnswersError for bytes that are not text, or whose encoding has to be named."""
-    if encoding is None and head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise AnswersError.of(
-            "answers", "encoding.utf-16", value=name, option=Keyword("encoding", "utf-16")
-        )
+    """Raise AnswersError for bytes that are not text."""
     if encoding is None and not _is_text(head):
         raise AnswersError.of("answers", "encoding.not-recognized", value=name, advice=name_one())
 
@@ -160,6 +159,66 @@ def _disagrees(
         spoken = FORMATS[declared or "csv"].spoken
         return AnswersError.of(name, "encoding.declared", format=spoken, content=content)
     return AnswersError.of(name, "encoding.ending", ending=Path(name).suffix, content=content)
+
+
+# Text that is not UTF-8.
+
+BOMS = {  # in this order: that of UTF-32 begins with that of UTF-16
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+WINDOWS = "cp1252"  # has all letters of latin-1, and quotation marks, dashes and the euro sign
+_UNDEFINED = re.compile(b"[\x81\x8d\x8f\x90\x9d]")  # in Windows-1252
+_SIGN_IN_WORD = re.compile(r"(?<=[^\W\d_])[^\x00-\x7f](?=[^\W\d_])")
+_WORD = re.compile(r"[^\W\d_]+(?:\u2019[^\W\d_]+)*")
+# What people write in the languages of western Europe, apart from ASCII.
+_LETTERS = frozenset("äöüÄÖÜßéèêëàâáãåçîïíìñôóòõúùûæøœÉÈÊÀÂÁÃÅÇÎÍÑÔÓÕÚÆØŒÿ")
+_SIGNS = frozenset("‘’‚“”„–—…•€£§°«»´·¡¿½¼²³™©®\xa0\xad×±")
+_SIGNS_IN_WORDS = frozenset("’·\xad–—…\xa0")
+SAMPLE = 40  # characters
+
+
+def marked_encoding(head: bytes) -> str | None:
+    """Return the encoding that the first bytes of a text state; None for UTF-8 and others."""
+    return next((name for mark, name in BOMS.items() if head.startswith(mark)), None)
+
+
+def likely_encoding(content: bytes) -> tuple[str, bool]:
+    """Return the encoding of a text that is not UTF-8, and whether it is certain.
+
+    Windows-1252 is certain if every letter is one of western Europe and in a word with others, and
+    no sign is inside a word: in other encodings of one byte, the same bytes are other letters.
+    """
+    if _UNDEFINED.search(content):
+        return "latin-1", False
+    text = content.decode(WINDOWS)
+    others = {each for each in text if each > "\x7f"}
+    certain = others <= _LETTERS | _SIGNS and not _sign_in_word(text)
+    return WINDOWS, certain and all(map(_is_western, _WORD.findall(text)))
+
+
+def _sign_in_word(text: str) -> bool:
+    inside = _SIGN_IN_WORD.findall(text)
+    return any(not each.isalpha() and each not in _SIGNS_IN_WORDS for each in inside)
+
+
+def _is_western(word: str) -> bool:
+    """Return whether a word has mostly ASCII letters, and no capital letter after a small one."""
+    others = [letter for letter in word if letter > "\x7f" and letter != "\u2019"]
+    odd = any(b in _LETTERS and b.isupper() and a.islower() for a, b in pairwise(word))
+    return not others or (2 * len(others) <= len(word) and not odd)
+
+
+def sample_of(content: bytes, encoding: str) -> str:
+    """Return a few words of a text that only the encoding makes readable, for messages."""
+    for line in content.splitlines():
+        if not line.isascii():
+            text = line.decode(encoding, errors="replace")
+            place = next(n for n, each in enumerate(text) if each > "\x7f")
+            return cleaned(text[max(0, place - SAMPLE // 2) : place + SAMPLE // 2])
+    return ""
 
 
 _log = logging.getLogger(__name__)
@@ -238,6 +297,7 @@ def source_of(
         state = state_of(path) if content is None else None
         with pa.BufferReader(content) if content is not None else pa.OSFile(name) as file:
             head, compression = _head(file)
+    encoding = encoding or marked_encoding(head)
     if not head:
         raise AnswersError.of("answers", "encoding.empty", value=name, advice=name_one())
     kind = kind_of(name, head, format, encoding, forms)
@@ -249,6 +309,20 @@ def source_of(
         raise UsageError.of("sheet", "encoding.no-sheets", value=sheet, file=name)
     _log.info("reading %s as %s", name, FORMATS[kind].spoken)
     return AnswersSource(name, path, kind, compression, encoding, content, sheet, state)
+
+
+def certain_encoding(path: Path) -> str | None:
+    """Return the encoding of a text that is not UTF-8, if it is certain; otherwise None."""
+    try:
+        source = source_of(path)
+        content = b"" if FORMATS[source.kind].magic or source.encoding else source.whole()
+        content.decode()
+    except UnicodeDecodeError:
+        encoding, certain = likely_encoding(content)
+        return encoding if certain else None
+    except (IncrowdError, OSError):  # the reader says so
+        return None
+    return None
 
 
 def _named(data: Any) -> str:
@@ -299,8 +373,11 @@ def _head(file: pa.NativeFile) -> tuple[bytes, str | None]:
 
 
 @contextmanager
-def readable(name: str) -> Iterator[None]:
-    """Turn any failure to read a file of answers into an AnswersError."""
+def readable(name: str, source: AnswersSource | None = None) -> Iterator[None]:
+    """Turn any failure to read a file of answers into an AnswersError.
+
+    source: its text, of which a message shows a few words if the encoding has to be named.
+    """
     try:
         yield
     except OSError as error:
@@ -313,23 +390,30 @@ def readable(name: str) -> Iterator[None]:
         ) from None
     except UnicodeError:
         raise AnswersError.of(
-            "answers", "encoding.refused", value=name, why=_other_encoding()
+            "answers", "encoding.refused", value=name, why=_other_encoding(source)
         ) from None
     except MemoryError:
         raise
     except pa.ArrowException as error:
         raise AnswersError.of(
-            "answers", "encoding.refused", value=name, why=_reason(str(error))
+            "answers", "encoding.refused", value=name, why=_reason(str(error), source)
         ) from None
 
 
-def _other_encoding() -> Sentence:
-    return sentence("encoding.other-encoding", option=Keyword("encoding", "latin-1"))
+def _other_encoding(source: AnswersSource | None) -> Sentence:
+    content = source.whole() if source is not None else b""
+    if source is not None and source.encoding is not None:
+        return sentence("encoding.not-in-encoding", encoding=source.encoding)
+    encoding, _ = likely_encoding(content)
+    option, text = Keyword("encoding", encoding), sample_of(content, encoding)
+    if not text:
+        return sentence("encoding.other-encoding", option=option)
+    return sentence("encoding.other-encoding-sample", option=option, text=text)
 
 
-def _reason(text: str) -> Sentence:
+def _reason(text: str, source: AnswersSource | None) -> Sentence:
     if TOO_LONG in text:
         return sentence("encoding.long-row", most=ROW_BYTES >> 20)
     if NO_UTF8 in text:
-        return _other_encoding()
+        return _other_encoding(source)
     return sentence("encoding.not-parsed", reason=text)

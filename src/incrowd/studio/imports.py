@@ -25,7 +25,7 @@ from starlette.routing import BaseRoute
 from incrowd.drafts.columns import DraftQuestion
 from incrowd.drafts.data import draft, draft_of
 from incrowd.encoding.answers import load_data
-from incrowd.encoding.sources import codec, source_of
+from incrowd.encoding.sources import certain_encoding, codec, source_of
 from incrowd.errors import IncrowdError, SurveyError, UsageError
 from incrowd.files import PRIVATE, write_text
 from incrowd.sampling.check import AnswersCheck, check
@@ -134,6 +134,7 @@ def imported(
         check_options_files(raw)
         name = raw.get("name")
         return projects.create(name if isinstance(name, str) and name.strip() else path.stem, text)
+    encoding = encoding or certain_encoding(path)
     written = draft(path, encoding=encoding, sheet=sheet)
     files = {} if written.people is None else {f"{DATA}{ending(path.name)}": path}
     if files and (encoding or sheet):

@@ -49,7 +49,8 @@ class Content:
     answer. sheets: the names of all sheets of a workbook. skipped: rows above and below the
     names of the columns that are not people. doubtful: whether the first person may be such a row,
     too. unnamed: the places of columns with answers that have no name. others: the sheets with
-    tables that were not read, if the user named no sheet.
+    tables that were not read, if the user named no sheet. sets: for a column, the question that it
+    answers together with other columns.
     """
 
     names: tuple[str, ...]
@@ -64,6 +65,7 @@ class Content:
     doubtful: bool = False
     unnamed: Sequence[str] = ()
     others: Sequence[str] = ()
+    sets: Mapping[str, str] = field(default_factory=dict)
 
 
 class Reader(ABC):
