@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -53,7 +53,20 @@ class _JsonLines(Reader):
         rows = _listed(source, text) if text.lstrip().startswith("[") else _lines(source, text)
         objects = list(rows)
         keys = dict.fromkeys(key for row in objects for key in row)
-        return pa.table({key: text_column([row.get(key) for row in objects]) for key in keys})
+        return pa.table({key: _column([row.get(key) for row in objects]) for key in keys})
+
+
+def _column(values: Sequence[Any]) -> pa.Array:
+    """Return a column of texts or lists; with objects inside, of a type that is no answer."""
+    if not any(map(_is_nested, values)):
+        return text_column(values)
+    cells = [None if value is None else {"json": json.dumps(value)} for value in values]
+    return pa.array(cells, pa.struct([("json", pa.string())]))
+
+
+def _is_nested(value: Any) -> bool:
+    inside = value if isinstance(value, list) else [value]
+    return any(isinstance(each, Mapping | list) for each in inside)
 
 
 READER = _JsonLines()
