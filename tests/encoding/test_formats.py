@@ -304,10 +304,43 @@ def test_a_column_is_decided_once(tmp_path, monkeypatch):
     assert found["d"][1] == [1] * 80
 
 
-@pytest.mark.parametrize("text", ["3,500 1,250", "3,5 1.234", "1.234,5 3,5", "1,234,567 3,5"])
-def test_what_may_be_thousands_is_not_guessed(text, tmp_path):
-    with pytest.raises(incrowd.AnswersError, match="with a point before the decimals"):
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("3,500 1,250", "can mean 3500 or 3.500"),
+        ("3,5 1.234", "with a point before the decimals"),
+        ("1.234,5 3,5", "with a point before the decimals"),
+        ("1,234,567 3,5", "without commas between thousands"),
+    ],
+)
+def test_what_may_be_thousands_is_not_guessed(text, hint, tmp_path):
+    with pytest.raises(incrowd.AnswersError, match=hint):
         of_commas(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "hint"),
+    [
+        (("1,5", "2,25"), "with a point before the decimals"),
+        (("12,34", "1,234"), "with a point before the decimals"),
+        (("12,345", "1,234,567"), "without commas between thousands"),
+        (("1,234.5", "12,345"), "without commas between thousands"),
+        (("12,345", "3,456"), "without commas: '12,345' can mean 12345 or 12.345"),
+    ],
+)
+def test_advice_on_commas_is_never_wrong_by_a_factor_of_a_thousand(tmp_path, numbers, hint):
+    """What the commas separate follows from all numbers, or both readings are named."""
+    survey = incrowd.Survey.of(
+        {
+            "name": "a",
+            "crowd": 100,
+            "privacy": {"epsilon": 1.0},
+            "question": [{"id": "n", "type": "number", "edges": [0, 10, 100]}],
+        }
+    )
+    (tmp_path / "a.csv").write_text("n\n" + "".join(f'"{number}"\n' for number in numbers))
+    findings = incrowd.check(survey, tmp_path / "a.csv").findings
+    assert any(hint in str(finding) for finding in findings), [*map(str, findings)]
 
 
 def test_a_draft_of_decimals_after_a_comma_takes_them(tmp_path):

@@ -385,6 +385,14 @@ MISTAKES = {
         of(pa.table({"d": ["3,5"]}), NUMBER),
         "got '3,5'; use a number from 0 up, with a point before the decimals",
     ),
+    "thousands or decimals": (
+        of(pa.table({"d": ["3,500"]}), NUMBER),
+        "without commas: '3,500' can mean 3500 or 3.500",
+    ),
+    "commas between thousands": (
+        of(pa.table({"d": ["3,500", "1,234,567"]}), NUMBER),
+        "got '3,500'; use a number from 0 up, without commas between thousands",
+    ),
     "labels that the question does not know": (labeled, "got 'Ja'; use yes or no"),
     "codes that are no table": (asked(values=["yes"]), "question[1].values of a: got a list of 'y"),
     "missing codes that are no list": (asked(missing="NA"), 'be a list of codes, such as ["NA"'),

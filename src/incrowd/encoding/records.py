@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
@@ -392,7 +393,7 @@ class RecodedColumn(NamedTuple):
         numbers = _floats(self.column)
         bins = np.searchsorted(edges, numbers, side="right") - 1
         wrong = (bins < 0) | ~np.isfinite(numbers)
-        allowed = sentence("encoding.number-from", least=edges[0], hint=_point(self.column))
+        allowed = sentence("encoding.number-from", least=edges[0], hint=_commas(self.column))
         return _one_of(np.where(wrong, -1, bins)), wrong, allowed
 
     def between(self, edges: Sequence[float], one_bit: bool) -> EncodedColumn:
@@ -403,7 +404,7 @@ class RecodedColumn(NamedTuple):
         below, up = between(edges, numbers[answered])
         places = below - one_bit  # the one bit is set for the upper
         encoded = Encoded(answered, places, up=up, outside=outside(edges, numbers[answered]))
-        return encoded, wrong, sentence("encoding.number", hint=_point(self.column))
+        return encoded, wrong, sentence("encoding.number", hint=_commas(self.column))
 
     def words(self) -> EncodedColumn:
         """Read words, normalized; their bits depend on the cohort and are computed later."""
@@ -429,10 +430,29 @@ def _lists(column: pa.Array, options: Sequence[str], most: int) -> EncodedColumn
     return encoded, wrong, allowed
 
 
-def _point(column: pa.Array) -> Sentence | str:
-    """Return a hint for messages if decimals are written after a comma."""
-    comma = pa.types.is_string(column.type) and pc.any(pc.match_substring(column, ",")).as_py()
-    return sentence("encoding.with-a-point") if comma else ""
+_NUMBER_WITH_COMMA = re.compile(r"[+-]?\d[\d.]*(,\d+)+(\.\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_MILLIONS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(,\d{3}|\.\d+)")
+
+
+def _commas(column: pa.Array) -> Sentence | str:
+    """Return a hint for messages if numbers have commas: what these separate, by all numbers.
+
+    A single group of three digits may be thousands or decimals, which differ by a factor of 1,000.
+    """
+    if not pa.types.is_string(column.type):
+        return ""
+    texts = pc.unique(pc.utf8_trim_whitespace(column)).to_pylist()
+    numbers = [text for text in texts if text and _NUMBER_WITH_COMMA.fullmatch(text)]
+    if not numbers:
+        return ""
+    if not all(map(_THOUSANDS.fullmatch, numbers)):
+        return sentence("encoding.with-a-point")
+    if any(map(_MILLIONS.fullmatch, numbers)):
+        return sentence("encoding.without-thousands")
+    text = numbers[0]
+    readings = text.replace(",", ""), text.replace(",", ".")
+    return sentence("encoding.thousands-or-decimals", text=text, one=readings[0], other=readings[1])
 
 
 def _normalized(column: pa.Array) -> np.ndarray:
