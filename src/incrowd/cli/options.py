@@ -53,7 +53,7 @@ FormatOption = Annotated[
     ),
 ]
 EncodingOption = Annotated[
-    str | None, typer.Option(help="Encoding of text that is not UTF-8, such as latin-1.")
+    str | None, typer.Option(help="Encoding of text that is not UTF-8, such as cp1252.")
 ]
 SheetOption = Annotated[
     str | None, typer.Option(help="Sheet of an Excel file; the first by default.")
