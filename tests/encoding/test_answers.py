@@ -112,7 +112,7 @@ def test_csv_and_parquet_agree(tmp_path):
         ("a.csv", b"a,b,c\nyes,x,none\n", "no column 'd'; there should be exactly one"),
         ("a.csv", b"a,b,c,d,d\nyes,x,none,1,1\n", "2 columns 'd'; there should be exactly one"),
         ("a.csv", b"a,b,c,d\nyes,x\n", "its number of cells is 2, but the header has 4"),
-        ("a.csv", b"\xff\xfe\x00\x01", "got"),
+        ("a.csv", b"\xff\xfe\x00\x01", "no column 'a'"),
         ("a.parquet", b"PAR1 truncated", "cannot be read"),
         ("a.parquet", b"", "cannot be read"),
     ],

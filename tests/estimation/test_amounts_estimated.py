@@ -57,7 +57,7 @@ def test_a_device_rounds_once_and_draws_its_noise_again(monkeypatch):
     plan, seen = planned(), []
 
     class Bundle:
-        slots, pools, shape = (1,), ((0,),), None
+        slots, pools, shape, lanes = (1,), ((0,),), None, ()
 
     Bundle.plan = plan
 

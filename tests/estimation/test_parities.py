@@ -115,8 +115,8 @@ def test_the_noise_of_all_pairs_is_that_of_the_closed_form(count):
     pair, single = (1 / message.noise.excess for message in messages[:2])
     for questions in itertools.combinations(survey.questions, 2):
         expected = np.full((2, 2), (2 * single + pair) / 4)
-        assert planned_noise(messages, questions) == pytest.approx(expected)
-    assert planned_noise(messages, survey.questions[:1]) == pytest.approx(np.full(2, single))
+        assert planned_noise(messages, questions, 1000) == pytest.approx(expected)
+    assert planned_noise(messages, survey.questions[:1], 1000) == pytest.approx(np.full(2, single))
 
 
 def test_expected_counts_are_those_of_people_one_by_one():

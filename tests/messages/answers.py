@@ -53,7 +53,7 @@ CASES = {
     "no file of answers": lambda folder: incrowd.load_answers(folder / "none.csv", survey()),
     "answers in another encoding": load(b"a\n\xff\xfe\n"),
     "a header in another encoding": load(b"a,\xff\nyes,no\n"),
-    "answers with cells too many": load("a\nyes,no\n"),
+    "answers with cells too many": load("a,b\nyes,no\nyes,no,maybe\n"),
     "answers that are no Parquet": load("a\nyes\n", "answers.parquet"),
     "a row of many megabytes": wide,
     "a line of many megabytes": long_row,

@@ -258,6 +258,10 @@ MISTAKES = {
         read_here(excel, book, sheet="wave 2"),
         "a.xlsx has no such sheet; did you mean Wave 2? use one of Sheet, Wave 2",
     ),
+    "a total in a CSV file": (
+        load("a.csv", "a,b\nyes,1\nno,2\nyes,3\nTotal,6\n"),
+        "the last row looks like a total, not like a person: 'Total, 6'; drop it",
+    ),
     "a sheet without a table": (
         read_here(excel, sheets([["Please read"]], TABLE)),
         "the sheet 'Part 1' has no table; use sheet='Part 2'; the sheets are Part 1, Part 2",
@@ -268,11 +272,11 @@ MISTAKES = {
     ),
     "a cell below a table": (
         read_here(excel, sheets([*TABLE, [None], [None, "see page 2"]])),
-        "row 9 has a single cell, 'see page 2', apart from the table; delete it if it is not",
+        "row 9 has a single cell, 'see page 2', apart from the table; drop it if it is not",
     ),
     "a total": (
         read_here(excel, sheets([*TABLE, ["Total", None, 9]])),
-        "the last row looks like a total, not like a person: 'Total, 9'; delete it",
+        "the last row looks like a total, not like a person: 'Total, 9'; drop it",
     ),
     "a strict workbook": (
         read_here(excel, rezipped(strict)),
@@ -492,7 +496,7 @@ MISTAKES = {
     ),
     "a draft of other XML": (
         lambda folder: incrowd.draft(file(folder, "a.xml", "<?xml version='1.0'?><a/>")),
-        "a.xml'; it is XML",
+        "it is an XML file; save its table as CSV",
     ),
     "a draft of a damaged survey file of Qualtrics": (
         lambda folder: incrowd.draft(file(folder, "a.qsf", '{"SurveyEntry": [')),

@@ -36,7 +36,7 @@ from incrowd.survey import NONE, SEPARATOR, Multi, Number, YesNo
 from incrowd.survey.question import NO_ANSWER
 
 MOST_MIB = 64  # of a form that is text
-Rows = Sequence[Sequence[Any]]
+SheetTable = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,14 @@ class FormFile:
         sheets = self.source.kind in FORMATS and FORMATS[self.source.kind].sheets
         return sheet_names(self.source) if sheets else ()
 
-    def sheet(self, name: str) -> Rows:
+    def sheet(self, name: str) -> SheetTable:
         """Return the rows of a sheet."""
         return load_sheet(self.source, name)
 
 
 def table_of(text: str) -> list[list[str]]:
-    """Return the rows of the layout with the most cells in the first rows; empty rows are left
-    out."""
+    """Return the rows of the layout whose first rows have equally many cells, and the most; empty
+    rows are left out."""
     best: list[list[str]] = []
     for separator in SEPARATORS:
         try:
@@ -108,9 +108,15 @@ def table_of(text: str) -> list[list[str]]:
         except csv.Error:  # a cell of more than 128 KiB
             continue
         filled = [row for row in rows if any(cell.strip() for cell in row)]
-        if sum(map(len, filled[:3])) > sum(map(len, best[:3])):
-            best = filled
+        best = max(best, filled, key=_regular)
     return best
+
+
+def _regular(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
+    """Return how many of the first rows have as many cells as the first, at least two, and how many
+    cells there are."""
+    first = [*map(len, rows[:3])]
+    return sum(size == first[0] > 1 for size in first), sum(first)
 
 
 class Form(NamedTuple):

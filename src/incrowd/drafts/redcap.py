@@ -9,7 +9,7 @@ from dataclasses import replace
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.drafts.columns import ColumnDraft, DraftQuestion, SkippedColumn, yes_no
 from incrowd.drafts.draft import Draft
-from incrowd.drafts.form import Form, FormFile, Rows, numbers, one_of, optional, worded
+from incrowd.drafts.form import Form, FormFile, SheetTable, numbers, one_of, optional, worded
 from incrowd.drafts.missing import number
 from incrowd.drafts.wording import ENGLISH, FormWording
 from incrowd.survey import YesNo
@@ -78,7 +78,7 @@ def _key(column: str) -> str:
     return _KEYS.get(_folded(column), _folded(column))
 
 
-def _fields(rows: Rows) -> list[DictionaryRow]:
+def _fields(rows: SheetTable) -> list[DictionaryRow]:
     """Return the fields of a dictionary; none of a table that is not one.
 
     A header in another language is recognized by the types of fields, which are always English.

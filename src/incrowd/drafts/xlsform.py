@@ -18,7 +18,7 @@ from incrowd.drafts.draft import Draft
 from incrowd.drafts.form import (
     Form,
     FormFile,
-    Rows,
+    SheetTable,
     numbers,
     one_of,
     optional,
@@ -134,7 +134,7 @@ def _has_header(table: str, row: Sequence[Any]) -> bool:
     return any(header <= columns for header in _HEADERS[table])
 
 
-def _from_header(table: str, rows: Rows) -> Rows:
+def _from_header(table: str, rows: SheetTable) -> SheetTable:
     """Return the rows from the header on; none without a header."""
     for place, row in enumerate(rows[:SEARCHED]):
         if _has_header(table, row):
@@ -142,7 +142,7 @@ def _from_header(table: str, rows: Rows) -> Rows:
     return ()
 
 
-def _sheets(file: FormFile) -> dict[str, Rows]:
+def _sheets(file: FormFile) -> dict[str, SheetTable]:
     """Return the tables of a workbook; none if it has no sheet with questions."""
     named = [(_role(name), name) for name in file.sheet_names]
     named.sort(key=lambda each: each[1].casefold() not in TABLES)  # "survey" before "Survey (old)"
@@ -165,7 +165,7 @@ def _role(sheet: str) -> str:
     return match[0] if match else ""
 
 
-def _sections(rows: Rows) -> dict[str, Rows]:
+def _sections(rows: SheetTable) -> dict[str, SheetTable]:
     """Return the tables of a CSV file: each begins with its header, or with a row that names it.
 
     Without either, every row belongs to the first one.
@@ -187,7 +187,7 @@ def _sections(rows: Rows) -> dict[str, Rows]:
     return {**tables}
 
 
-def _rows(table: Rows) -> Iterator[FormRow]:
+def _rows(table: SheetTable) -> Iterator[FormRow]:
     """Yield the rows of a table as texts by the names of the columns."""
     names = [_column(name) for name in table[0]] if table else []
     for row in table[1:]:
@@ -254,7 +254,7 @@ def _is_known(row: FormRow) -> bool:
     return simple or bool(_SELECT.fullmatch(kind) or _GROUP.fullmatch(kind))
 
 
-def _tables(file: FormFile, *, whole: bool) -> dict[str, Rows]:
+def _tables(file: FormFile, *, whole: bool) -> dict[str, SheetTable]:
     """Return the tables of a form. whole: whether all rows of a text are needed."""
     if file.sheet_names:
         return _sheets(file)
@@ -272,7 +272,7 @@ def recognized(file: FormFile) -> bool:
     return bool(typed) and 2 * sum(map(_is_known, typed)) >= len(typed)
 
 
-def _are_choices(tables: Mapping[str, Rows]) -> bool:
+def _are_choices(tables: Mapping[str, SheetTable]) -> bool:
     """Return whether a file has nothing but the choices of a form."""
     columns = {*map(_column, tables.get("choices", [()])[0])}
     return "survey" not in tables and any(name.startswith("label") for name in columns)

@@ -35,7 +35,6 @@ _COMMA = r"^([+-]?\d+),(\d+)$"
 _NUMBERS = r"^([+-]?\d+(,\d+)?)?$"
 _THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
 _EXCEL_HINT = re.compile(r'"?sep=([^\r\n])"?\r?\n', re.IGNORECASE)  # names the separator
-EMPTY = "Empty CSV"  # in Arrow's error message
 _log = logging.getLogger(__name__)
 
 
@@ -187,24 +186,30 @@ def pieces(
         raise
 
 
-def _batches(source: AnswersSource, laid_out: CsvLayout, wanted: Sequence[str]) -> Pieces:
+def _has_rows(source: AnswersSource, laid_out: CsvLayout) -> bool:
+    """Return whether anything follows the header; Arrow reads no text that is empty."""
     with source.open() as file:
         cells = pa.input_stream(file, compression=source.compression)
         text = _in_utf8(cells, source.encoding) if source.encoding else cells
         text.read(laid_out.start)
-        try:
-            batches = pa.csv.open_csv(
-                text,
-                read_options=pa.csv.ReadOptions(
-                    block_size=ROW_BYTES, column_names=laid_out.columns, use_threads=False
-                ),
-                parse_options=pa.csv.ParseOptions(delimiter=laid_out.separator),
-                convert_options=_as_text(laid_out, wanted),
-            )
-        except pa.ArrowInvalid as error:
-            if EMPTY in str(error):
-                return
-            raise
+        return bool(bytes(text.read(ROW_BYTES)).strip())
+
+
+def _batches(source: AnswersSource, laid_out: CsvLayout, wanted: Sequence[str]) -> Pieces:
+    if not _has_rows(source, laid_out):
+        return
+    with source.open() as file:
+        cells = pa.input_stream(file, compression=source.compression)
+        text = _in_utf8(cells, source.encoding) if source.encoding else cells
+        text.read(laid_out.start)
+        batches = pa.csv.open_csv(
+            text,
+            read_options=pa.csv.ReadOptions(
+                block_size=ROW_BYTES, column_names=laid_out.columns, use_threads=False
+            ),
+            parse_options=pa.csv.ParseOptions(delimiter=laid_out.separator),
+            convert_options=_as_text(laid_out, wanted),
+        )
         for batch in batches:
             yield batch, file.tell()
 
