@@ -11,6 +11,7 @@ import pytest
 
 import incrowd
 from incrowd.encoding.formats.header import header_of
+from tests.conftest import slowly
 
 PEOPLE = 60
 COLUMNS = {
@@ -69,7 +70,7 @@ EXTRA = {
 def every(cases, *kinds):
     """Every case as each kind of text, and three cases as workbooks, which take longer to read."""
     texts = [(name, kind) for name in cases for kind in kinds]
-    return texts + [(name, "xlsx") for name in [*cases][:: len(cases) // 3][:3]]
+    return texts + slowly(*((name, "xlsx") for name in [*cases][:: len(cases) // 3][:3]))
 
 
 def written(folder, kind, rows):
@@ -124,7 +125,7 @@ def _toml(draft):
     return tomllib.loads(draft.toml)
 
 
-@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+@pytest.mark.parametrize("kind", ["csv", *slowly("xlsx")])
 def test_texts_below_the_names_are_the_wording(tmp_path, kind):
     path = written(tmp_path, kind, [NAMES, WORDING, IMPORT_IDS, *ROWS])
     texts = {question.id: question.keys["text"] for question in incrowd.draft(path).questions}
@@ -258,7 +259,7 @@ def test_names_of_rows_that_r_writes_are_a_column_without_a_name(tmp_path):
     assert answered(tmp_path / "a.csv") == EXPECTED
 
 
-@pytest.mark.parametrize("kind,place", [("csv", "3"), ("txt", "3"), ("xlsx", "C")])
+@pytest.mark.parametrize("kind,place", [("csv", "3"), ("txt", "3"), *slowly(("xlsx", "C"))])
 def test_a_column_without_a_name_is_listed(tmp_path, kind, place):
     names = [*NAMES[:2], "", *NAMES[2:]]
     rows = [[*row[:2], "x", *row[2:]] for row in ROWS]
@@ -269,7 +270,7 @@ def test_a_column_without_a_name_is_listed(tmp_path, kind, place):
 
 
 @pytest.mark.parametrize("word", ["Total", "Sum:", "Gesamt", "average"])
-@pytest.mark.parametrize("kind", ["csv", "txt", "csv.gz", "xlsx"])
+@pytest.mark.parametrize("kind", ["csv", "txt", "csv.gz", *slowly("xlsx")])
 def test_a_total_is_not_a_person(tmp_path, kind, word):
     path = written(tmp_path, kind, [NAMES, *ROWS, [word, "1800", "", "4000", ""]])
     for read in (incrowd.draft, lambda path: incrowd.load_answers(path, SURVEY)):

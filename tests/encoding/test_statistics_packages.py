@@ -9,6 +9,8 @@ import pytest
 
 import incrowd
 
+pytestmark = pytest.mark.slow  # each file is parsed in a process of its own
+
 SECONDS = 86400
 SPSS = {  # format -> the day that a number stands for
     "DATE11": date(2021, 4, 1),

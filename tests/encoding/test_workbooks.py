@@ -11,6 +11,8 @@ from openpyxl.worksheet.datavalidation import DataValidation
 
 import incrowd
 
+pytestmark = pytest.mark.slow  # each file is parsed in a process of its own
+
 ROWS = [["smokes", "age", "region"]] + [
     [["yes", "no"][n % 2], 20 + n, ["north", "south", "east"][n % 3]] for n in range(30)
 ]
