@@ -2,11 +2,13 @@
 
 import hashlib
 
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, check_body, sign
+from incrowd.collection.taking import Taking
 from incrowd.plans.claims import ClaimedRelease, Claims
 from tests.oracles import make_vectors
-from tests.oracles.make_vectors import INVITED, PEOPLE, SHUFFLER, seal
+from tests.oracles.make_vectors import INVITED, PEOPLE, RECEIVER, SHUFFLER, seal
 
 
 def digest(text):
@@ -55,3 +57,15 @@ def plaintexts(people=PEOPLE, bundle=INVITED):
 
 def all_sealed(plain, bundle=INVITED):
     return [seal(each, f"report {number}", bundle) for number, each in enumerate(plain)]
+
+
+def arrived(folder, bundle, data):
+    """The places of a collector in a new folder, with a release that it has taken."""
+    places = CollectorPlaces(folder / "collector")
+    places.root.mkdir(parents=True)
+    places.private.write_bytes(RECEIVER.secret)
+    places.bundle.write_bytes(bundle.encoded)
+    with Taking(bundle, places.releases(bundle)) as taking:
+        taking.add(data)
+        taking.done()
+    return places

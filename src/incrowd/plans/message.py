@@ -139,7 +139,7 @@ class BaseMessage(BaseModel):
 
     @property
     def bits(self) -> int:
-        """The number of bits in one report."""
+        """The number of bits in one report: a whole record, unless only a cell of it is sent."""
         return self.record_bits
 
     def noise_variance(self, people: int) -> float:
@@ -170,11 +170,6 @@ class JointReport(BaseMessage):
     cells: Literal[False] = False
     parities: Literal[False] = Field(default=False, exclude_if=lambda set: not set)
     added: None = Field(default=None, exclude_if=lambda law: law is None)
-
-    @property
-    def bits(self) -> int:
-        """The number of bits in one report: a whole record."""
-        return self.record_bits
 
     @property
     def reports_each(self) -> float:

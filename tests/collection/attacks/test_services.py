@@ -20,7 +20,6 @@ from incrowd.collection.collector.app import ReleaseDesk
 from incrowd.collection.collector.collections import open_release
 from incrowd.collection.collector.keeper import check_machine, forget, open_waiting
 from incrowd.collection.collector.opening import Opener
-from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.progress import CollectorProgress, Gate, Uncounted
 from incrowd.collection.folders import exclusive, unfinished
 from incrowd.collection.protocol.bundle import ShufflerBundle, as_time
@@ -29,7 +28,7 @@ from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.settings import CollectorSettings
 from incrowd.collection.steady import CertainClock
-from incrowd.collection.taking import Shelf, Taking
+from incrowd.collection.taking import Shelf
 from incrowd.errors import ProtocolError
 from incrowd.reports.tally import as_counts, published
 from incrowd.reports.tally_files import as_text
@@ -37,6 +36,7 @@ from tests.oracles import noisy_releases
 from tests.oracles.dying import STEPS, in_child, lives_for
 from tests.oracles.make_vectors import RECEIVER
 from tests.oracles.noisy_releases import bundle_of, looked_up, plan_of, unsealing
+from tests.oracles.releases import arrived
 
 LAW = AdditiveNoise.laplace(1.5, most=4)
 PLAN = plan_of(("smokes",), ("region",), ("uses",), law=LAW)
@@ -54,18 +54,6 @@ SCENARIOS = {
     "no cell has a report": ([{}] * 3, NOTHING),
     "cells have more reports than people": ([ANN] * 3, EVERYTHING),
 }
-
-
-def at_work(folder, data):
-    """A collector's folder with a release that arrived."""
-    places = CollectorPlaces(folder / "collector")
-    places.root.mkdir(parents=True)
-    places.private.write_bytes(RECEIVER.secret)
-    places.bundle.write_bytes(BUNDLE.encoded)
-    with Taking(BUNDLE, places.releases(BUNDLE)) as taking:
-        taking.add(data)
-        taking.done()
-    return places
 
 
 def opened(folder, data, bundle=BUNDLE):
@@ -95,7 +83,7 @@ def everything(folder, caplog, scenario):
     data, contents = looked_up(BUNDLE, people, z1)
     caplog.clear()
     with unsealing(contents), caplog.at_level(logging.DEBUG):
-        places = at_work(folder, data)
+        places = arrived(folder, BUNDLE, data)
         open_waiting(places, BUNDLE, RECEIVER, workers=1)
         reports = incrowd.load_reports(places.opened_ones)
         found = check_machine(places, BUNDLE, NOW)
@@ -343,7 +331,7 @@ RAW = {  # before the collector's noise, as it would be in a file
 def written_at_any_time(folder, monkeypatch):
     """All bytes that are in the collector's folder at any step of opening a release."""
     seen = set()
-    places = at_work(folder, noisy_releases.release(BUNDLE, [ANN, *OTHERS]))
+    places = arrived(folder, BUNDLE, noisy_releases.release(BUNDLE, [ANN, *OTHERS]))
 
     def watched(right):
         def step(*args, **named):
@@ -388,7 +376,7 @@ def test_noise_that_is_added_after_writing_is_found(tmp_path, monkeypatch):
 
 def killed(folder, data, steps):
     """A collector that ends after some steps, and is started again; the counts of its release."""
-    places = at_work(folder, data)
+    places = arrived(folder, BUNDLE, data)
 
     def work(after=None):
         if after is not None:

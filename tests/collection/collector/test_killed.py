@@ -18,10 +18,10 @@ from incrowd.collection.folders import exclusive, unfinished
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed
-from incrowd.collection.taking import Taking
 from tests.collection.collector.conftest import PLAN, RECEIVER, SHUFFLER, plaintexts, release
 from tests.oracles import make_vectors
 from tests.oracles.dying import in_child, lives_for
+from tests.oracles.releases import arrived
 
 COMMAND = [sys.executable, "-c", "from incrowd.cli import main; main()", "collector", "run"]
 STRATA = 6
@@ -125,18 +125,6 @@ def opening(places, after=None):
     return in_child(work)
 
 
-def taken(folder, data):
-    """A collector's folder with a release that was taken."""
-    places = CollectorPlaces(folder / "collector")
-    places.root.mkdir(parents=True)
-    places.private.write_bytes(RECEIVER.secret)
-    places.bundle.write_bytes(ONE.encoded)
-    with Taking(ONE, places.releases(ONE)) as taking:
-        taking.add(data)
-        taking.done()
-    return places
-
-
 def whole(places, right):
     """Whether the release is open, once, with all that belongs to it and nothing else.
 
@@ -159,7 +147,7 @@ def opened_after_kills(folder, every):
     ]
     data, after = release(sealed, ONE, SHUFFLER), 0
     while True:
-        places = taken(folder / str(after), data)
+        places = arrived(folder / str(after), ONE, data)
         ended = opening(places, after)
         if not ended:
             gone = not places.private.exists()

@@ -42,14 +42,15 @@ class CsvLayout(NamedTuple):
     """The layout of a file: its separator, its columns, and where the answers begin.
 
     start: the number of bytes before the first answer, in UTF-8. fits: whether most of the first
-    rows have a cell for each column. blank: the number of rows at the end of the file in which all
-    cells are empty.
+    rows have a cell for each column. empty: whether nothing follows the header, which pyarrow would
+    refuse. blank: the number of rows at the end of the file in which all cells are empty.
     """
 
     separator: str
     header: TableHeader
     start: int
     fits: bool = True
+    empty: bool = False
     blank: int = 0
 
     @property
@@ -102,7 +103,8 @@ def _layout(text: str, begin: int, separator: str, wanted: Sequence[str], whole:
     header = replace(header, names=_for_all_cells(header.names, rows, header.first))
     fitting = [len(row) == len(header.names) for row in rows[header.first :] if row]
     fits = 2 * sum(fitting) >= len(fitting)
-    return CsvLayout(separator, header, len(text[:end].encode()), fits)
+    empty = whole and not text[end:].strip()
+    return CsvLayout(separator, header, len(text[:end].encode()), fits, empty)
 
 
 def _first_rows(text: str, begin: int, separator: str) -> tuple[list[list[str]], list[int]]:
@@ -186,17 +188,8 @@ def pieces(
         raise
 
 
-def _has_rows(source: AnswersSource, laid_out: CsvLayout) -> bool:
-    """Return whether anything follows the header; Arrow reads no text that is empty."""
-    with source.open() as file:
-        cells = pa.input_stream(file, compression=source.compression)
-        text = _in_utf8(cells, source.encoding) if source.encoding else cells
-        text.read(laid_out.start)
-        return bool(bytes(text.read(ROW_BYTES)).strip())
-
-
 def _batches(source: AnswersSource, laid_out: CsvLayout, wanted: Sequence[str]) -> Pieces:
-    if not _has_rows(source, laid_out):
+    if laid_out.empty:
         return
     with source.open() as file:
         cells = pa.input_stream(file, compression=source.compression)
