@@ -290,9 +290,20 @@ def limit_outline(survey: Survey) -> Outline:
     They are not certified: a plan for a small crowd can need more noise. A local epsilon is kept.
     Raises PrivacyError if no messages meet the guarantee in the limit.
     """
-    by, privacy = _checked_analysis(survey), survey.privacy
-    if privacy.noise != "devices" and (services := _preview_of_services(survey)):
+    _checked_analysis(survey)
+    noise = survey.privacy.noise
+    if noise == "services":
+        return Outline(survey=survey, messages=service_messages(survey))
+    services = possible_services(survey) if noise == "auto" else None
+    devices = _device_outline(survey)
+    if services and is_clearly_better(survey, services, devices.messages):
         return Outline(survey=survey, messages=services)
+    return devices
+
+
+def _device_outline(survey: Survey) -> Outline:
+    """Return the same for noise from the devices."""
+    by, privacy = _checked_analysis(survey), survey.privacy
     cap = privacy.local_epsilon if by.shuffled else privacy.epsilon
     possible = ways(task_of(survey, QUICK)) or _ways(survey, task_of(survey))
     outlines = [limit_messages(survey, way, cap) for way in possible if way.excess < math.inf]
@@ -301,19 +312,6 @@ def limit_outline(survey: Survey) -> Outline:
         raise PrivacyError.of("privacy", "planner.no-limit", request=_request(survey))
     best = min(fitting, key=lambda messages: guessed_excess(survey, messages))
     return Outline(survey=survey, messages=best)
-
-
-def _preview_of_services(survey: Survey) -> tuple[Message, ...] | None:
-    """Return the messages of a survey to which services add noise; None if the devices add it."""
-    if survey.privacy.noise == "services":
-        return service_messages(survey)
-    services = possible_services(survey)
-    devices = survey.model_copy(
-        update={"privacy": survey.privacy.model_copy(update={"noise": "devices"})}
-    )
-    if services and is_clearly_better(survey, services, limit_outline(devices).messages):
-        return services
-    return None
 
 
 def limit_plan(survey: Survey) -> Plan:
