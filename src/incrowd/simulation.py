@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from incrowd import views
 from incrowd.accountant.channels.bit_flip import DENOMINATOR
 from incrowd.encoding.answers import load_answers
-from incrowd.encoding.records import EncodedAnswers, pack
+from incrowd.encoding.records import Encoded, EncodedAnswers, asked_rows, pack, read_column
 from incrowd.errors import UsageError, quantity
 from incrowd.estimation.decoders import decoder, merging
 from incrowd.estimation.displayed import JOINT
@@ -40,7 +41,7 @@ from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import people_of_file, randomize_message, rounded, unrounded
 from incrowd.sampling.records import randomize_records
 from incrowd.sampling.strata import released, rows_of
-from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
+from incrowd.survey import UNANSWERED, AnyQuestion, Codes, Survey
 from incrowd.survey.question import QuestionIds
 from incrowd.views import Numbers, Sheet, View, with_and
 
@@ -128,11 +129,9 @@ class Everybody(NamedTuple):
         """Return the people who answered all of the given questions."""
         answered = np.ones(self.people.number, bool)
         for question in map(plan.survey.question, ids):
-            if NO_ANSWER in question.answers:
-                place = question.answers.index(NO_ANSWER)
-                place -= question.bits < len(question.answers)  # if the first answer sets no bit
-                encoded = self.people.encoded[question.id]
-                answered[encoded.rows[encoded.places == place]] = False
+            encoded = self.people.encoded[question.id]
+            silent = np.isin(encoded.places, [*map(question.recorded.index, question.unanswered)])
+            answered[encoded.rows[silent]] = False
         places = np.cumsum(answered) - 1
         releases = {names: places[rows[answered[rows]]] for names, rows in self.releases.items()}
         return Everybody(self.people.take(np.flatnonzero(answered)), releases)
@@ -210,12 +209,23 @@ WORDS = tuple(f"word{number}" for number in range(1, 7))  # the invented answers
 def invented(survey: Survey, people: int, rng: np.random.Generator) -> pa.Table:
     """Return made-up answers, one row per person: a simulation that says nothing about anybody.
 
-    Every question is answered independently of all others. Its answers are as common as the survey
-    expects (`shares`); where it states nothing, each is half as common as the previous one, a
-    twentieth of the people gives no answer to an optional question, and the answers to an open
-    question are equally common. The result can be written to a file of answers for the survey.
+    Every question is answered independently of all others by those who are asked. Its answers are
+    as common as the survey expects (`shares`); where it states nothing, each is half as common as
+    the previous one, a twentieth of the people gives no answer to an optional question, and the
+    answers to an open question are equally common. The result can be written to a file of answers
+    for the survey.
     """
-    return pa.table({q.id: _invented(q, people, rng) for q in survey.questions})
+    columns: dict[str, pa.Array] = {}
+    encoded: dict[str, Encoded] = {}
+    for question in survey.questions:
+        column = _invented(question, people, rng)
+        asked = asked_rows(question, survey.questions, encoded, people)
+        if asked is not None:
+            column = pc.if_else(pa.array(asked), column, pa.scalar(None, column.type))
+        columns[question.id] = column
+        codes = Codes(question=question.id)
+        encoded[question.id] = read_column(question, codes, column, asked).encoded
+    return pa.table(columns)
 
 
 def _invented(question: AnyQuestion, people: int, rng: np.random.Generator) -> pa.Array:
@@ -224,9 +234,9 @@ def _invented(question: AnyQuestion, people: int, rng: np.random.Generator) -> p
         return _some_of(question, people, rng)
     choices = WORDS if question.hashed else question.choices
     if question.stated_shares is not None:
-        shares = np.array(question.stated_shares)
+        shares = np.array(question.stated_shares[: len(choices) + question.optional])
     elif question.open:
-        shares = np.ones(len(question.recorded))
+        shares = np.ones(len(choices) + question.optional)
     else:
         shares = np.append(0.5 ** np.arange(len(choices)), [0.0] * question.optional)
         shares[-1] = shares.sum() / 19 if question.optional else shares[-1]
@@ -496,7 +506,7 @@ def _truth(plan: Plan, population: Everybody, ids: QuestionIds, answered: bool) 
     axes = [plan.survey.question(id).answers for id in ids]
     if cells.ndim != len(axes):  # several open questions are one axis, without "no answer"
         return cells
-    return cells[np.ix_(*([a != NO_ANSWER for a in answers] for answers in axes))]
+    return cells[np.ix_(*([a not in UNANSWERED for a in answers] for answers in axes))]
 
 
 def _theory(

@@ -1,8 +1,10 @@
 import { rounded, type Rounding } from "./amounts.js"
+import { holds } from "./conditions.js"
+import { IncrowdError } from "./errors.js"
 import type { Plan } from "./plan.js"
 import { answersOf, bitsOf, isHashed, typeOf, type Encoded, type Question } from "./questions.js"
 import type { Draw } from "./random.js"
-import { NO_ANSWER, wrong } from "./types/type.js"
+import { NO_ANSWER, NOT_ASKED, wrong } from "./types/type.js"
 
 /** An answer as its type encodes it (`types/`): a boolean, an option, a list of options, a number, or a word; null for none. */
 export type Answer = boolean | string | number | readonly string[] | null | undefined
@@ -17,15 +19,42 @@ export interface Answers {
  * drawn if an answer does not fit.
  */
 export function encodeAll({ survey }: Plan, answers: Answers, draw: Draw): Map<string, Encoded> {
-  const encoded = survey.question.map((question) => [question.id, encode(question, answers[question.id])] as const)
-  return new Map(encoded.map(([id, each]) => [id, isRounding(each) ? rounded(each, draw) : each]))
+  const encoded = new Map<string, Encoded | Rounding>()
+  const questions = byId(survey.question)
+  for (const question of survey.question) {
+    const asked = isAsked(question, questions, encoded)
+    encoded.set(question.id, asked ? encode(question, answers[question.id]) : notAsked(question, answers[question.id]))
+  }
+  return new Map([...encoded].map(([id, each]) => [id, isRounding(each) ? rounded(each, draw) : each]))
+}
+
+const byId = (questions: readonly Question[]): Map<string, Question> => new Map(questions.map((each) => [each.id, each]))
+
+const isAsked = ({ asked_if: condition }: Question, questions: ReadonlyMap<string, Question>, encoded: ReadonlyMap<string, unknown>): boolean =>
+  !condition || holds(condition, questions, encoded)
+
+/** The ids of the questions that a person is asked who has given these answers so far. Answers that do not fit count for nothing. */
+export function askedIn({ survey }: Plan, answers: Answers): Set<string> {
+  const questions = byId(survey.question)
+  const encoded = new Map<string, unknown>()
+  const asked = survey.question.filter((question) => {
+    const included = isAsked(question, questions, encoded)
+    try {
+      encoded.set(question.id, included ? encode(question, answers[question.id]) : stateOf(question, NOT_ASKED))
+    } catch (error) {
+      if (!(error instanceof IncrowdError)) throw error
+    }
+    return included
+  })
+  return new Set(asked.map(({ id }) => id))
 }
 
 const isRounding = (each: Encoded | Rounding): each is Rounding => typeof each === "object" && "chance" in each
 
 /** The bits that an answer sets. Throws an `IncrowdError` with the code "answer" if it does not fit the question. */
 export function encode(question: Question, answer: Answer): Encoded | Rounding {
-  if (answer === null || answer === undefined) return noAnswer(question)
+  if (answer === null || answer === undefined)
+    return question.optional ? stateOf(question, NO_ANSWER) : wrong(question, "it is missing, and the question is not optional")
   const encoded = typeOf(question).encode(question, answer)
   if (typeof encoded === "number") return setBits(question, encoded)
   if (typeof encoded === "string" || !("below" in encoded)) return encoded
@@ -33,11 +62,14 @@ export function encode(question: Question, answer: Answer): Encoded | Rounding {
   return { down: setBits(question, below), up: setBits(question, below + 1), chance }
 }
 
-function noAnswer(question: Question): Encoded | Rounding {
-  if (!question.optional) return wrong(question, "it is missing, and the question is not optional")
-  if (isHashed(question)) return NO_ANSWER
-  const last = [answersOf(question).length - 1]
-  return typeOf(question).rounded ? { down: last, up: last, chance: 0 } : last
+const notAsked = (question: Question, answer: Answer): Encoded | Rounding =>
+  answer === null || answer === undefined ? stateOf(question, NOT_ASKED) : wrong(question, "it is not asked after the answers to earlier questions")
+
+/** A state of a person who gave no answer; of a text question it is a word. */
+function stateOf(question: Question, state: string): Encoded | Rounding {
+  if (isHashed(question)) return state
+  const place = [answersOf(question).indexOf(state)]
+  return typeOf(question).rounded ? { down: place, up: place, chance: 0 } : place
 }
 
 /** The bit of an answer; if two answers share one bit, the second one sets it. */

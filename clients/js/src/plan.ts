@@ -71,7 +71,7 @@ export function checkPlan(plan: Plan): void {
   const hidden = guarantee.crowd || messages.every(({ added }) => added)
   if (format !== "incrowd plan 1" || !named || !people || !hidden) refuse("the plan does not follow the protocol")
   if (guarantee.analysis === "outlier") refuse("the plan is not a guarantee")
-  question.forEach(checkQuestion)
+  question.forEach((each, at) => checkQuestion(each, new Map(question.slice(0, at).map((one) => [one.id, one]))))
   messages.forEach((message, i) => {
     const { noise_numerator: noise, copies, questions, cells, parities = true } = message
     const marked = typeof cells === "boolean" && parities === true

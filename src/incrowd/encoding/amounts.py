@@ -27,7 +27,8 @@ def between(edges: Sequence[float], numbers: np.ndarray) -> tuple[np.ndarray, np
     return below, np.rint(share * DENOMINATOR).astype(np.int64)
 
 
-# Amounts outside the edges, which count as the nearest edge: how many, and which may be codes.
+# Answers that do not count as they are: amounts outside the edges count as the nearest edge, and
+# answers of people who were not asked count as "not asked".
 
 
 MOST_DIGITS = 15  # of whole numbers that a floating-point number holds exactly
@@ -45,26 +46,33 @@ CODES = NEGATIVE | NINES  # that people write for no answer
 FAR = 3  # times as large as any answer: then nines stand for no answer
 
 
-class Outside(NamedTuple):
-    """The number of answers, of amounts below the first and above the last edge; likely codes."""
+class Adjusted(NamedTuple):
+    """The numbers of answers, of amounts below the first and above the last edge, and of answers of
+    people who were not asked. codes: amounts outside that are likely codes for no answer."""
 
     answers: int = 0
     below: int = 0
     above: int = 0
     codes: frozenset[int] = frozenset()
+    unasked: int = 0
 
-    def and_of(self, more: Outside) -> Outside:
+    def and_of(self, more: Adjusted) -> Adjusted:
         """Return the sum of both."""
-        answers, below = self.answers + more.answers, self.below + more.below
-        return Outside(answers, below, self.above + more.above, self.codes | more.codes)
+        return Adjusted(
+            self.answers + more.answers,
+            self.below + more.below,
+            self.above + more.above,
+            self.codes | more.codes,
+            self.unasked + more.unasked,
+        )
 
 
-def outside(edges: Sequence[float], numbers: np.ndarray) -> Outside:
+def outside(edges: Sequence[float], numbers: np.ndarray) -> Adjusted:
     """Count the numbers that are not between the edges."""
     below, above = numbers < edges[0], numbers > edges[-1]
     codes = CODES.intersection(numbers[below | above].tolist())
     likely = frozenset(int(code) for code in codes if is_code(code, edges))
-    return Outside(len(numbers), int(below.sum()), int(above.sum()), likely)
+    return Adjusted(len(numbers), int(below.sum()), int(above.sum()), likely)
 
 
 def is_code(number: float, others: Collection[float]) -> bool:

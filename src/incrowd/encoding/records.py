@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from incrowd.catalog.sentences import Sentence, likely, sentence
-from incrowd.encoding.amounts import CODES, Outside, between, outside
+from incrowd.encoding.amounts import CODES, Adjusted, between, outside
 from incrowd.encoding.answers import check_columns, texts
 from incrowd.encoding.bloom import normalize, places
 from incrowd.encoding.cells import (
@@ -32,7 +32,18 @@ from incrowd.encoding.cells import (
 from incrowd.encoding.spelling import as_text
 from incrowd.errors import AnswersError, Place, Problem
 from incrowd.plans.strata import stratum_numbers
-from incrowd.survey import NO_ANSWER, NONE, SEPARATOR, AnyQuestion, Codes, Survey, Text, takes_words
+from incrowd.survey import (
+    NO_ANSWER,
+    NONE,
+    NOT_ASKED,
+    SEPARATOR,
+    AnyQuestion,
+    Codes,
+    Survey,
+    Text,
+    takes_words,
+)
+from incrowd.survey.conditions import AnswerComparison, holds
 from incrowd.survey.crossings import Block, cell_answers
 
 SHOWN = 5  # mistakes listed for each column; the rest is counted
@@ -46,14 +57,14 @@ class Encoded(NamedTuple):
 
     words: the answers to a text question, since its bits depend on the cohort. up: for an amount
     that is not rounded yet, one entry per row: 2^32 times the probability that the place is the
-    next one (place -1 is no bit). outside: the amounts outside the edges.
+    next one (place -1 is no bit). adjusted: how many answers count as others.
     """
 
     rows: np.ndarray
     places: np.ndarray
     words: np.ndarray | None = None
     up: np.ndarray | None = None
-    outside: Outside = Outside()
+    adjusted: Adjusted = Adjusted()
 
     def drawn(self, up: np.ndarray) -> Encoded:
         """Return the set bits of an amount. up: 1 for rows that are rounded up, otherwise 0."""
@@ -68,24 +79,51 @@ def encode(
     questions: Sequence[AnyQuestion],
     answers: pa.Table,
     before: int = 0,
-    codes: Sequence[Codes] = (),
+    all_codes: Sequence[Codes] = (),
 ) -> dict[str, Encoded]:
     """Return the set bits of every question, by its id; rows ascending.
 
-    before: how many rows of the file come before these; errors count them as well. codes: the codes
-    for the answers to some questions.
+    questions: each after those on which its condition depends. before: how many rows of the file
+    come before these; errors count them as well. all_codes: the codes for the answers to some
+    questions.
     Raises AnswersError with the rows and values of every kind of mistake: unknown options,
     missing answers, values below the first edge.
     """
     problems: list[Problem] = []
-    written = {each.question: each for each in codes}
-    encoded = {
-        q.id: _encoded(q, written.get(q.id, Codes(question=q.id)), answers[q.id], before, problems)
-        for q in questions
-    }
+    written = {each.question: each for each in all_codes}
+    encoded: dict[str, Encoded] = {}
+    for q in questions:
+        asked = asked_rows(q, questions, encoded, answers.num_rows)
+        codes = written.get(q.id, Codes(question=q.id))
+        encoded[q.id] = _encoded(q, codes, answers[q.id], asked, before, problems)
     if problems:
         raise AnswersError(*problems)
     return encoded
+
+
+def asked_rows(
+    question: AnyQuestion,
+    questions: Sequence[AnyQuestion],
+    encoded: Mapping[str, Encoded],
+    rows: int,
+) -> np.ndarray | None:
+    """Return which people are asked a question, by their answers to others; None for everybody."""
+    if question.asked_if is None:
+        return None
+    earlier = {each.id: each for each in questions if each.id in encoded}
+
+    def compared(comparison: AnswerComparison) -> np.ndarray:
+        decides = earlier[comparison.question]
+        answers, places = encoded[decides.id], decides.deciding(comparison)
+        assert places is not None, f"{comparison} is not decided by an answer"
+        single = decides.bits < len(decides.recorded)  # its first answer sets no bit
+        given = np.zeros(rows, bool)
+        given[answers.rows[np.isin(answers.places + single, places)]] = True
+        if single and 0 in places:
+            given[np.setdiff1d(np.arange(rows), answers.rows)] = True
+        return given
+
+    return holds(question.asked_if, compared)
 
 
 def taken(encoded: Encoded, number: int, rows: np.ndarray) -> Encoded:
@@ -184,9 +222,10 @@ def _hashed(question: Text, encoded: Encoded, cohorts: np.ndarray) -> Encoded:
 class ColumnReading(NamedTuple):
     """A column read as answers to a question: what can be encoded, and which rows cannot.
 
-    answers: the cells, codes replaced; null for no answer. wrong, missing: masks of the rows with
-    wrong answers, and without an answer. allowed: what would work instead of a wrong answer.
-    choices: the allowed answers and codes. problems: those of the whole column.
+    answers: the cells, codes replaced; null for no answer. wrong, missing: masks of the rows of
+    people who were asked with wrong answers, and without an answer. allowed: what would work
+    instead of a wrong answer. choices: the allowed answers and codes. problems: those of the whole
+    column.
     """
 
     encoded: Encoded
@@ -198,8 +237,13 @@ class ColumnReading(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> ColumnReading:
-    """Read the cells of a column, which may be codes, as answers to a question."""
+def read_column(
+    question: AnyQuestion, codes: Codes, cells: pa.Array, asked: np.ndarray | None = None
+) -> ColumnReading:
+    """Read the cells of a column, which may be codes, as answers to a question.
+
+    asked: which people were asked, if not everybody was. For the others, a cell does not matter.
+    """
     try:
         answers = _separated(codes, _without_empty(question, cells))
         column, unknown = decoded(question, codes, answers)
@@ -218,6 +262,13 @@ def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> ColumnR
     missing = column.is_null().to_numpy(zero_copy_only=False)
     choices = tuple(codes.values) + question.substantive
     wrong = (wrong | unknown) & ~missing
+    if asked is not None:
+        encoded = _in_state(question, encoded, ~asked, NOT_ASKED)
+        unasked = int(np.count_nonzero(~asked & ~missing))
+        encoded = encoded._replace(adjusted=encoded.adjusted._replace(unasked=unasked))
+        wrong, missing = wrong & asked, missing & asked
+    if question.optional:
+        encoded = _in_state(question, encoded, missing, NO_ANSWER)
     return ColumnReading(encoded, column, wrong, missing, allowed, choices, problems)
 
 
@@ -225,18 +276,18 @@ def _encoded(
     question: AnyQuestion,
     codes: Codes,
     cells: pa.ChunkedArray,
+    asked: np.ndarray | None,
     before: int,
     problems: list[Problem],
 ) -> Encoded:
-    """Return one question's set bits; append mistakes to `problems`."""
+    """Return one question's set bits; append mistakes to `problems`. asked: who is asked."""
     cells = cells.combine_chunks()
-    read = read_column(question, codes, cells)
+    read = read_column(question, codes, cells, asked)
     problems += read.problems
     problems += _mistakes(question.id, cells, read.wrong, read.allowed, before, read.choices)
     if not question.optional:
         problems += _mistakes(question.id, cells, read.missing, DROP, before)
-        return read.encoded
-    return _with_no_answer(question, read.encoded, read.missing)
+    return read.encoded
 
 
 def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
@@ -293,19 +344,20 @@ def _decimal(option: str) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def _with_no_answer(question: AnyQuestion, encoded: Encoded, missing: np.ndarray) -> Encoded:
-    """Encode missing answers: they set only the last bit; for a text question they are a word."""
+def _in_state(question: AnyQuestion, encoded: Encoded, people: np.ndarray, state: str) -> Encoded:
+    """Encode people in a state that is not an answer to choose from: they set only its bit; for a
+    text question it is a word."""
     if encoded.words is not None:
-        return encoded._replace(words=np.where(missing, NO_ANSWER, encoded.words))
-    answered = ~missing[encoded.rows]
-    rows = np.concatenate([encoded.rows[answered], np.flatnonzero(missing)])
-    last = np.full(np.count_nonzero(missing), len(question.answers) - 1)
-    places = np.concatenate([encoded.places[answered], last])
+        return encoded._replace(words=np.where(people, state, encoded.words))
+    others = ~people[encoded.rows]
+    rows = np.concatenate([encoded.rows[others], np.flatnonzero(people)])
+    its_own = np.full(np.count_nonzero(people), question.recorded.index(state))
+    places = np.concatenate([encoded.places[others], its_own])
     order = np.argsort(rows, kind="stable")
     if encoded.up is None:
-        return Encoded(rows[order], places[order])
-    up = np.concatenate([encoded.up[answered], np.zeros(len(last), np.int64)])
-    return Encoded(rows[order], places[order], up=up[order], outside=encoded.outside)
+        return encoded._replace(rows=rows[order], places=places[order])
+    up = np.concatenate([encoded.up[others], np.zeros(len(its_own), np.int64)])
+    return encoded._replace(rows=rows[order], places=places[order], up=up[order])
 
 
 DROP = sentence("encoding.drop-row")
@@ -373,10 +425,10 @@ class RecodedColumn(NamedTuple):
         allowed = sentence("encoding.one-of", options=_listed(answers))
         return _one_of(codes), codes < 0, allowed
 
-    def yes_or_no(self, optional: bool) -> EncodedColumn:
+    def yes_or_no(self, apart: bool) -> EncodedColumn:
         """Read yes or no, in any of the usual spellings."""
         answer = by_value(self.column, _no_or_yes, -1)
-        place = answer if optional else answer - 1  # the one bit is set for yes
+        place = answer if apart else answer - 1  # the one bit is set for yes
         return _one_of(place), answer < 0, sentence("encoding.yes-or-no")
 
     def some_of(self, options: Sequence[str], most: int) -> EncodedColumn:
@@ -403,7 +455,7 @@ class RecodedColumn(NamedTuple):
         answered = np.flatnonzero(~wrong)
         below, up = between(edges, numbers[answered])
         places = below - one_bit  # the one bit is set for the upper
-        encoded = Encoded(answered, places, up=up, outside=outside(edges, numbers[answered]))
+        encoded = Encoded(answered, places, up=up, adjusted=outside(edges, numbers[answered]))
         return encoded, wrong, sentence("encoding.number", hint=_commas(self.column))
 
     def words(self) -> EncodedColumn:

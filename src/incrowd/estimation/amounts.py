@@ -189,9 +189,9 @@ class AmountEvidence:
 
     @property
     def answered(self) -> np.ndarray:
-        """The weights of the share of those who answered: 1 minus "no answer"."""
+        """The weights of the share of those who answered: 1 minus those who did not."""
         weights = np.zeros(len(self.values))
-        weights[0], weights[-1] = 1.0, -1.0 * self.question.optional
+        weights[0], weights[len(self.question.edges) + 1 :] = 1.0, -1.0
         return weights
 
     @property

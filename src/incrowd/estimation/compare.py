@@ -59,7 +59,7 @@ from incrowd.estimation.wording import (
 )
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
-from incrowd.survey import NO_ANSWER, Survey
+from incrowd.survey import UNANSWERED, Survey
 from incrowd.views import IntervalPlot, Numbers, Sheet, View
 
 A, NOT_A, B, NOT_B = np.eye(4)  # gave the answer or did not: first group, then second group
@@ -364,7 +364,7 @@ def joint_table(
     cells, population, answered = joint, joint.people, None
     if change:
         population = change.population(joint.people)
-    if of_those_who_answered and any(NO_ANSWER in answers for answers in joint.answers):
+    if of_those_who_answered and any(set(UNANSWERED) & set(each) for each in joint.answers):
         cells, (joint, _) = substantive(joint), among_those_who_answered(joint)
         answered = float(cells.estimate.flat[-1])
     if noise_only:

@@ -9,10 +9,10 @@ docs/mathematics.md#shares-of-two-tables.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -36,7 +36,7 @@ from incrowd.number_text import percent
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.reports.tally import Tally
-from incrowd.survey import NO_ANSWER, Survey
+from incrowd.survey import UNANSWERED, Survey
 from incrowd.survey.question import QuestionIds
 from incrowd.views import Sheet, View
 
@@ -278,20 +278,23 @@ def estimated_shares(
     joint = table(plan, counted, ids, covariance=True, margin=True) if ids else None
 
     def share(answers: SelectedAnswers) -> ComparedShare:
-        optional = _optional(plan.survey, answers) if of_those_who_answered else []
-        if joint is None and not optional:
+        silent = _silent(plan.survey, answers) if of_those_who_answered else {}
+        if joint is None and not silent:
             return _of_all_people(plan, counted, answers)
         ids = tuple(answers)
         whole = joint or table(plan, counted, ids, places=(1,), covariance=True, margin=True)
-        return _among(whole, answers, optional)
+        return _among(whole, answers, silent)
 
     return share(first), share(second)
 
 
-def _optional(survey: Survey, answers: SelectedAnswers) -> list[str]:
-    """Return the questions of a share that some people did not answer, who are then left out."""
-    asked = {id: survey.question(id).answers for id in answers}
-    return [id for id, answer in answers.items() if NO_ANSWER in asked[id] and answer != NO_ANSWER]
+def _silent(survey: Survey, answers: SelectedAnswers) -> dict[str, tuple[str, ...]]:
+    """Return the questions of a share that some people did not answer, who are then left out, and
+    how these people are counted."""
+    states = {id: survey.question(id).unanswered for id in answers}
+    return {
+        id: states[id] for id, answer in answers.items() if states[id] and answer not in UNANSWERED
+    }
 
 
 def _of_all_people(plan: Plan, counted: Tally, answers: SelectedAnswers) -> ComparedShare:
@@ -307,17 +310,23 @@ def _of_all_people(plan: Plan, counted: Tally, answers: SelectedAnswers) -> Comp
 
 
 def _among(
-    table: TableEstimate, answers: SelectedAnswers, optional: Sequence[str]
+    table: TableEstimate, answers: SelectedAnswers, silent: Mapping[str, tuple[str, ...]]
 ) -> ComparedShare:
-    """Return a share of those who answered the optional questions, from a table with margins."""
-    sets = [each for size in range(1, 1 + len(optional)) for each in combinations(optional, size)]
-    selections = (answers, *(dict.fromkeys(each, NO_ANSWER) for each in sets))
+    """Return a share of those who answered, from a table with margins. silent: the questions that
+    some people did not answer, and how these people are counted, who are counted once each."""
+    sets = [
+        dict(zip(some, states, strict=True))
+        for size in range(1, 1 + len(silent))
+        for some in combinations(silent, size)
+        for states in product(*(silent[id] for id in some))
+    ]
+    selections = (answers, *sets)
     signs = np.array([-((-1.0) ** len(each)) for each in sets])
     picked, noise = (pick(each, selections) for each in (table, table.noise_alone()))
     whole = 1 - float(signs @ picked.values[1:])
     error = math.sqrt(max(float(signs @ picked.covariance[1:, 1:] @ signs), 0.0))
     if sets:
-        name = sentence("estimation.those-who-answered", questions=optional)
+        name = sentence("estimation.those-who-answered", questions=[*silent])
         check_clear("table", name, whole, error, USE_ALL)
     share = float(picked.values[0]) / whole
     weights = np.append(1.0, share * signs) / whole

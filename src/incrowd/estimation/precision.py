@@ -156,7 +156,8 @@ def assumed_shares(question: AnyQuestion, even: bool) -> np.ndarray:
         options = len(question.answers)
         return np.full(options, question.answers_given / options)
     shares = np.array(question.uneven_shares)
-    return np.append((1 - RARE) * shares, RARE) if question.optional else shares
+    shares = np.append((1 - RARE) * shares, RARE) if question.optional else shares
+    return np.append(shares, 0.0) if question.asked_if else shares
 
 
 class CellVariances(NamedTuple):

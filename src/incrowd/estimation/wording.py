@@ -9,7 +9,7 @@ from functools import partial
 
 from incrowd.estimation.ratios import Comparison, GroupPrecision
 from incrowd.number_text import digits, percent, times
-from incrowd.survey import NO_ANSWER
+from incrowd.survey import UNANSWERED
 from incrowd.views import LabeledInterval, Line, Numbers, Sheet
 
 UNITS = {"share": "%", "difference": " pp"}  # other figures have three significant digits
@@ -35,9 +35,11 @@ def people_words(answers: Iterable[str], answered: float | None) -> Line:
     """
     if answered is not None:
         return (f"of those who answered both questions: {percent(answered, 1)}% of the people",)
-    if NO_ANSWER in answers:
-        return (f'of all people: "{NO_ANSWER}" counts as one of the answers',)
-    return ()
+    states = [f'"{state}"' for state in UNANSWERED if state in answers]
+    if not states:
+        return ()
+    counts = "counts" if len(states) == 1 else "count"
+    return (f"of all people: {' and '.join(states)} {counts} as an answer",)
 
 
 def row(item: Comparison, kind: str = "", mark: str = "") -> tuple[str, str, str]:

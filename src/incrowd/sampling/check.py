@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -17,7 +17,7 @@ from incrowd.catalog.sentences import ENGLISH, Sentence, in_words, sentence, sho
 from incrowd.characters import visible
 from incrowd.drafts.missing import no_answers, number
 from incrowd.drafts.people import is_person, is_wave, repeated_ids
-from incrowd.encoding.amounts import Outside
+from incrowd.encoding.amounts import Adjusted
 from incrowd.encoding.answers import (
     check_names,
     column_names,
@@ -29,12 +29,20 @@ from incrowd.encoding.answers import (
 )
 from incrowd.encoding.cells import texts_of, without_point
 from incrowd.encoding.frames import as_table, is_frame
-from incrowd.encoding.records import EncodedAnswers, hint, one_row_each, read_column
+from incrowd.encoding.records import (
+    Encoded,
+    EncodedAnswers,
+    asked_rows,
+    hint,
+    one_row_each,
+    read_column,
+)
 from incrowd.encoding.sources import source_of
 from incrowd.errors import AnswersError, PathPart, Problem, spelled
-from incrowd.sampling.randomize import outside_lines as amount_lines
+from incrowd.sampling.randomize import adjusted_lines
 from incrowd.sampling.strata import release_lines, released
-from incrowd.survey import AnyQuestion, Codes, Survey, takes_numbers
+from incrowd.survey import AnyQuestion, Codes, Survey
+from incrowd.survey.conditions import comparisons
 
 BATCH = 1 << 17  # rows
 SHOWN = 5  # different wrong values listed per question; the rest is counted
@@ -197,8 +205,12 @@ def check(
     strata, rows, people = Counter[int](), 0, 0
     try:
         for table in _tables(data, present, id if has_id else None):
+            encoded: dict[str, Encoded] = {}
             for each in columns:
-                each.add(table[each.question.id].combine_chunks(), rows)
+                question, number = each.question, table.num_rows
+                cells = table[question.id].combine_chunks()
+                asked = _asked(question, there, encoded, number)
+                encoded[question.id] = each.add(cells, asked, rows)
             rows += table.num_rows
             if id is not None and has_id:
                 table, more = _identified(table, present, id)
@@ -217,6 +229,17 @@ def check(
     if rows:
         findings += _crowd(survey, people, strata)
     return AnswersCheck(rows, people, survey.crowd, tuple(findings))
+
+
+def _asked(
+    question: AnyQuestion, there: Sequence[AnyQuestion], encoded: Mapping[str, Encoded], rows: int
+) -> np.ndarray | None:
+    """Return which people were asked a question; None for everybody, also if the file lacks a
+    column on which that depends, which is a finding by itself."""
+    needed = {each.question for each in comparisons(question.asked_if)} if question.asked_if else ()
+    if not all(id in encoded for id in needed):
+        return None
+    return asked_rows(question, there, encoded, rows)
 
 
 def _several_rows(survey: Survey, data: Any, names: Sequence[str]) -> Iterator[AnswersFinding]:
@@ -272,14 +295,15 @@ class _Column:
         self.problems: list[Problem] = []
         self.wrong: dict[str, _WrongAnswer] = {}
         self.missing = _Rows()
-        self.numbers, self.outside = Counter[str](), Outside()
+        self.numbers, self.adjusted = Counter[str](), Adjusted()
 
-    def add(self, cells: pa.Array, before: int) -> None:
-        """Check more cells. before: how many rows come before them."""
-        read = read_column(self.question, self.codes, cells)
+    def add(self, cells: pa.Array, asked: np.ndarray | None, before: int) -> Encoded:
+        """Check more cells, and return them encoded. asked: the people who were asked, None for
+        everybody. before: how many rows come before them."""
+        read = read_column(self.question, self.codes, cells, asked)
         self.problems += [each for each in read.problems if each not in self.problems]
         self.missing.add(np.flatnonzero(read.missing) + before)
-        self.outside = self.outside.and_of(read.encoded.outside)
+        self.adjusted = self.adjusted.and_of(read.encoded.adjusted)
         for row in np.flatnonzero(read.wrong).tolist():
             value = cells[row].as_py()
             if (text := shown(value)) not in self.wrong:
@@ -290,6 +314,7 @@ class _Column:
             counts = pc.value_counts(without_point(texts_of(pc.drop_null(read.answers))))
             pairs = zip(counts.field(0).to_pylist(), counts.field(1).to_pylist(), strict=True)
             self.numbers.update(dict(pairs))
+        return read.encoded
 
     def findings(self) -> Iterator[AnswersFinding]:
         """Yield the findings about the column, those that are refused first."""
@@ -320,12 +345,11 @@ class _Column:
             code = "sampling.no-answer" if optional else "sampling.answer-missing"
             message = sentence(code, where=self.missing.where)
             yield self.missing.finding(id, message, refused=not optional)
-        if self.question.rounded and takes_numbers(self.question):
-            for line in amount_lines(self.question, self.outside):
-                yield AnswersFinding((id,), line)
+        for line in adjusted_lines(self.question, self.adjusted):
+            yield AnswersFinding((id,), line)
         numbers = {value: n for value, n in self.numbers.items() if number(value) is not None}
         for value in no_answers(numbers, {}):
-            if value not in map(str, self.outside.codes) and shown(value) not in self.wrong:
+            if value not in map(str, self.adjusted.codes) and shown(value) not in self.wrong:
                 message = sentence("sampling.often-missing", value=value, rows=numbers[value])
                 yield AnswersFinding((id,), message, numbers[value])
 

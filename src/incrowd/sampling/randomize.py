@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from incrowd.catalog.sentences import Sentence, sentence
-from incrowd.encoding.amounts import NEGATIVE, Outside
+from incrowd.encoding.amounts import NEGATIVE, Adjusted
 from incrowd.encoding.answers import AnswerBatches, load_answers, load_batches, texts
 from incrowd.encoding.records import EncodedAnswers, one_row_each, pack, set_cells
 from incrowd.encoding.sources import AnswersSource, source_of
@@ -47,7 +47,7 @@ from incrowd.sampling.streaming import (
     no_bar,
     publish,
 )
-from incrowd.survey import Survey, WithEdges, takes_numbers
+from incrowd.survey import AnyQuestion, Survey, takes_numbers
 
 # Random rounding of amounts. Proof: docs/mathematics.md#amounts.
 
@@ -82,28 +82,33 @@ def unrounded(people: EncodedAnswers) -> bool:
 
 
 def people_of_file(survey: Survey, answers: pa.Table) -> EncodedAnswers:
-    """Return the encoded answers of a table; warn about amounts outside the edges."""
+    """Return the encoded answers of a table; warn about answers that count as others."""
     people = EncodedAnswers.of(survey, answers)
-    warn_outside(survey, [outside(people)])
+    warn_adjusted(survey, [adjusted(people)])
     return people
 
 
-def outside(people: EncodedAnswers) -> dict[str, Outside]:
-    """Return how many amounts lie outside the edges, by question."""
-    return {id: each.outside for id, each in people.encoded.items()}
+def adjusted(people: EncodedAnswers) -> dict[str, Adjusted]:
+    """Return how many answers count as others, by question."""
+    return {id: each.adjusted for id, each in people.encoded.items()}
 
 
-def warn_outside(survey: Survey, pieces: Sequence[Mapping[str, Outside]]) -> None:
-    """Warn about the amounts outside the edges, over all pieces of a file."""
+def warn_adjusted(survey: Survey, pieces: Sequence[Mapping[str, Adjusted]]) -> None:
+    """Warn about the answers that count as others, over all pieces of a file."""
     for question in survey.questions:
-        if question.rounded and takes_numbers(question):
-            total = reduce(Outside.and_of, (each[question.id] for each in pieces))
-            for line in outside_lines(question, total):
-                warnings.warn(f"{question.id}: {line}", IncrowdWarning, stacklevel=3)
+        total = reduce(Adjusted.and_of, (each[question.id] for each in pieces))
+        for line in adjusted_lines(question, total):
+            warnings.warn(f"{question.id}: {line}", IncrowdWarning, stacklevel=3)
 
 
-def outside_lines(question: WithEdges, total: Outside) -> Iterator[Sentence]:
-    """Yield a warning about amounts below the first edge, and one about those above the last."""
+def adjusted_lines(question: AnyQuestion, total: Adjusted) -> Iterator[Sentence]:
+    """Yield a warning about the answers of people who were not asked, one about amounts below the
+    first edge, and one about those above the last."""
+    if total.unasked:
+        condition = str(question.asked_if)
+        yield sentence("sampling.not-asked", number=total.unasked, condition=condition)
+    if not (question.rounded and takes_numbers(question)):
+        return
     for code, number, edge, codes in (
         ("sampling.below", total.below, question.edges[0], total.codes & NEGATIVE),
         ("sampling.above", total.above, question.edges[-1], total.codes - NEGATIVE),
@@ -263,11 +268,11 @@ def randomize_files(
     first = list(islice(read.tables, 2))
     if len(first) > 1:
         groups, people = _counted(plan, source)
-        beyond: list[dict[str, Outside]] = []
+        changed: list[dict[str, Adjusted]] = []
         written = in_two_passes(
             plan,
             chain(first, read.tables),
-            _drawing(plan, device_key, groups, beyond),
+            _drawing(plan, device_key, groups, changed),
             Path(output),
             keystream=Keystream.of(simulation_seed),
             size=read.size,
@@ -275,7 +280,7 @@ def randomize_files(
             bar=progress,
             people=people,
         )
-        warn_outside(plan.survey, beyond)
+        warn_adjusted(plan.survey, changed)
         warn_of_fewer_people(plan, written.rows)
         return written
     table, _ = first[0]
@@ -326,11 +331,11 @@ def _drawing(
     plan: Plan,
     key: DeviceKey | None,
     groups: dict[StratumNames, StratumGroup] | None,
-    beyond: list[dict[str, Outside]],
+    changed: list[dict[str, Adjusted]],
 ) -> DrawReports:
     """Return a function that draws the reports of each message and release from a table of answers.
 
-    beyond: a list to which it appends the amounts outside the edges of each table.
+    changed: a list to which it appends how many answers of each table count as others.
     """
 
     def draw(answers: pa.Table, before: int, keystream: Keystream) -> list[np.ndarray]:
@@ -340,7 +345,7 @@ def _drawing(
             last = before + answers.num_rows
             more = Problem("answers", "sampling.rest-not-checked", last=last)
             raise AnswersError(*error.problems, more) from None
-        beyond.append(outside(people))
+        changed.append(adjusted(people))
         memory = remembering(plan, people.number, None, key)
         people = rounded(people, keystream)
         return [

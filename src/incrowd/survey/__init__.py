@@ -2,7 +2,7 @@
 
 from incrowd.accountant.schema import Domain
 from incrowd.survey.codes import Codes
-from incrowd.survey.question import NO_ANSWER, NONE, SEPARATOR, AnyQuestion
+from incrowd.survey.question import NO_ANSWER, NONE, NOT_ASKED, SEPARATOR, UNANSWERED, AnyQuestion
 from incrowd.survey.randomizers import Randomizer
 from incrowd.survey.surveys import Survey
 from incrowd.survey.types.amount import Amount
@@ -15,8 +15,10 @@ from incrowd.survey.written import Group, Privacy, Table
 
 __all__ = [
     "NONE",
+    "NOT_ASKED",
     "NO_ANSWER",
     "SEPARATOR",
+    "UNANSWERED",
     "Amount",
     "AnyQuestion",
     "Choice",

@@ -7,7 +7,7 @@ parts that are valid by themselves.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -15,15 +15,17 @@ from pydantic import ValidationError
 from incrowd.catalog.sentences import Sentence, joined, likely, sentence
 from incrowd.errors import Of, PathPart, Problem
 from incrowd.survey.codes import KEYS, code_problems
+from incrowd.survey.conditions import AnswerComparison, IsAnswer, comparisons
 from incrowd.survey.crossings import crossing_problem, parities_problem
 from incrowd.survey.formulas import BETWEEN, IS, Formula, formula_problems, meant
 from incrowd.survey.open import open_problems
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
-from incrowd.survey.question import MOST_TOGETHER, AnyQuestion
+from incrowd.survey.question import MOST_TOGETHER, SHOWN, AnyQuestion
 from incrowd.survey.questions import TYPES
 from incrowd.survey.randomizers import fields
 from incrowd.survey.reasons import known_keys, wording
 from incrowd.survey.toml import Frozen, Mistake
+from incrowd.survey.types.number import takes_numbers
 from incrowd.survey.words import word_problems
 from incrowd.survey.written import LEAST, MOST_PEOPLE, Group, WrittenSurvey, without_margin
 
@@ -105,6 +107,7 @@ def cross_problems(survey: WrittenSurvey, left_out: InvalidParts = NOTHING) -> I
         yield from _memory_problems((*path, "questions"), part.questions, questions)
     for path, table in tables:
         yield from _alone_problems((*path, "questions"), table.questions, questions)
+    yield from _condition_problems(survey, questions, left_out)
     unfit = list(_regression_problems(survey, questions, left_out))
     yield from unfit
     yield from _copies_problems(survey, groups)
@@ -129,6 +132,53 @@ def _alone_problems(
     alone = [id for id in names if id in questions and questions[id].one_way_only]
     if alone and len(names) > 1:
         yield Problem(path, "survey.text-in-table", value=alone[0])
+
+
+def _condition_problems(
+    survey: WrittenSurvey, questions: Mapping[str, AnyQuestion], left_out: InvalidParts
+) -> Iterator[Problem]:
+    """Yield mistakes in the conditions of questions."""
+    before: set[str] = set()
+    for question in survey.questions:
+        if question.asked_if is not None:
+            path = ("question", "asked_if", Of(question.id))
+            if question.open:
+                yield Problem(path, "survey.open-condition", value=str(question.asked_if))
+            for comparison in comparisons(question.asked_if):
+                if comparison.question not in left_out.ids:
+                    yield from _comparison_problems(path, comparison, questions, before)
+        before.add(question.id)
+
+
+def _comparison_problems(
+    path: Path,
+    comparison: AnswerComparison,
+    questions: Mapping[str, AnyQuestion],
+    before: Collection[str],
+) -> Iterator[Problem]:
+    id, text = comparison.question, str(comparison)
+    if id not in questions:
+        yield from _name_problems(path, [id], Counter(questions))
+        return
+    if id not in before:
+        yield Problem(path, "survey.condition-on-later", value=text, id=id)
+        return
+    question = questions[id]
+    if question.deciding(comparison) is not None:
+        return
+    if not question.decisive:
+        yield Problem(path, "survey.condition-undecided", value=text, id=id)
+    elif isinstance(comparison, IsAnswer):
+        answers = question.recorded[:SHOWN]
+        hint = likely(comparison.answer, question.recorded)
+        yield Problem(
+            path, "survey.condition-answer", value=text, id=id, answers=answers, hint=hint
+        )
+    elif takes_numbers(question):
+        edges = [format(edge, ".12g") for edge in question.edges[:SHOWN]]
+        yield Problem(path, "survey.condition-between", value=text, id=id, edges=edges)
+    else:
+        yield Problem(path, "survey.condition-number-of", value=text, id=id)
 
 
 def _regression_problems(

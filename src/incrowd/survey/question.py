@@ -12,12 +12,15 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 from incrowd.accountant.schema import Domain
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import Unfit
+from incrowd.survey.conditions import AnswerComparison, AskedIf, IsAnswer
 from incrowd.survey.forms import DesignForm, PageField
 from incrowd.survey.randomizers import Randomizer
 from incrowd.survey.toml import Frozen, Mistake, Real
 from incrowd.survey.words import Wordings
 
 NO_ANSWER = "no answer"
+NOT_ASKED = "not asked"  # a person for whom the condition of a question does not hold
+UNANSWERED = (NO_ANSWER, NOT_ASKED)
 NONE = "none"  # a `multi` answer without any option, in a file of answers
 SEPARATOR = ";"  # between the options of a `multi` answer, in a file of answers
 TABLE_SEPARATOR = ","  # between the questions of a table on the command line
@@ -37,8 +40,8 @@ class AnswerColumn(Protocol[Read]):
     def one_of(self, answers: Sequence[str]) -> Read:
         """Return one of some answers, by name."""
 
-    def yes_or_no(self, optional: bool) -> Read:
-        """Read yes or no, in any of the usual spellings. optional: each has a bit of its own."""
+    def yes_or_no(self, apart: bool) -> Read:
+        """Read yes or no, in any of the usual spellings. apart: each has a bit of its own."""
 
     def some_of(self, options: Sequence[str], most: int) -> Read:
         """Return several options, at most `most` of them."""
@@ -75,23 +78,26 @@ class Merged(NamedTuple):
 class AnyQuestion(Frozen):
     """The properties that all questions have. Each type is a class in a separate module.
 
-    optional: whether "no answer" is one more answer. randomizer: a device with fixed probabilities,
-    instead of the planner's bit flip. memoized: whether the planner's bit flips are drawn once for
-    each device and answer, and repeated in every round. open: whether the answer is sent in the
-    clear instead of being randomized. text, help, labels: the wording that people read; labels by
-    answer. shares: the expected share of each answer; only forecasts use it, neither the noise nor
-    the guarantee nor a device.
+    optional: whether "no answer" is one more answer. asked_if: whom the question is asked; "not
+    asked" is then one more answer, which the device of everybody else sends. randomizer: a
+    device with fixed probabilities, instead of the planner's bit flip. memoized: whether the
+    planner's bit flips are drawn once for each device and answer, and repeated in every round.
+    open: whether the answer is sent in the clear instead of being randomized. text, help,
+    labels: the wording that people read; labels by answer. shares: the expected share of each
+    answer among those who are asked; only forecasts use it, neither the noise nor the guarantee
+    nor a device.
 
-    The defaults are those of a question with exactly one of some named answers. A type states its
-    differences once, and the rest of the package asks the question.
+    The defaults are those of a question with exactly one of some named answers. A type states
+    its differences once, and the rest of the package asks the question.
 
-    exclusive: whether everybody gives exactly one of the answers. of_numbers: whether the answers
-    are numbers, or ranges of numbers, in order. rounded: whether the answers are numbers to which
-    amounts are rounded at random, which preserves only the mean. hashed: whether the answers are
-    words that are not listed. named: whether files contain the names of the answers, or codes for
-    them. one_value: whether a cell of such a file has one value, so that an empty cell is missing.
-    any_case: whether names are also recognized in capitals. design_form: how the studio designs
-    questions of the type.
+    exclusive: whether everybody gives exactly one of the answers. of_numbers: whether the
+    answers are numbers, or ranges of numbers, in order. rounded: whether the answers are
+    numbers to which amounts are rounded at random, which preserves only the mean. hashed:
+    whether the answers are words that are not listed. named: whether files contain the names of
+    the answers, or codes for them. decisive: whether a condition can depend on it. one_value:
+    whether a cell of such a file has one value, so that an empty cell is missing. any_case:
+    whether names are also recognized in capitals. design_form: how the studio designs questions
+    of the type.
     """
 
     type: str
@@ -101,6 +107,7 @@ class AnyQuestion(Frozen):
     rounded: ClassVar[bool] = False
     hashed: ClassVar[bool] = False
     named: ClassVar[bool] = True
+    decisive: ClassVar[bool] = True
     one_value: ClassVar[bool] = True
     any_case: ClassVar[bool] = False
     not_open: ClassVar[Sentence | None] = None  # why it cannot be open, and what would work
@@ -110,6 +117,7 @@ class AnyQuestion(Frozen):
 
     id: str = Field(min_length=1)
     optional: bool = Field(default=False, strict=True)
+    asked_if: AskedIf = Field(default=None, exclude_if=_is_none)
     randomizer: Randomizer | None = None
     asked_memoized: bool = Field(
         alias="memoized", default=False, strict=True, exclude_if=lambda set: not set
@@ -134,13 +142,19 @@ class AnyQuestion(Frozen):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The answers to choose from, without "no answer"; defined by each type."""
+        """The answers to choose from, without "no answer" and "not asked"; defined by each type."""
         return ()
 
     @property
     def recorded(self) -> tuple[str, ...]:
         """Every answer of a record, in order; one bit each, except for a plain yes/no."""
-        return self.choices + ((NO_ANSWER,) if self.optional else ())
+        return self.choices + self.unanswered
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """The answers of a record that are not answers to choose from, in order."""
+        states = {NO_ANSWER: self.optional, NOT_ASKED: self.asked_if is not None}
+        return tuple(name for name, possible in states.items() if possible)
 
     @property
     def answers(self) -> tuple[str, ...]:
@@ -149,8 +163,8 @@ class AnyQuestion(Frozen):
 
     @property
     def substantive(self) -> tuple[str, ...]:
-        """The answers without "no answer"."""
-        return tuple(answer for answer in self.answers if answer != NO_ANSWER)
+        """The answers without "no answer" and "not asked"."""
+        return tuple(answer for answer in self.answers if answer not in UNANSWERED)
 
     @property
     def merged(self) -> tuple[Merged, ...]:
@@ -219,14 +233,23 @@ class AnyQuestion(Frozen):
 
     @property
     def values(self) -> tuple[float, ...] | None:
-        """The number of each answer except "no answer"; None if the answers are not numbers."""
+        """The number of each substantive answer; None if the answers are not numbers."""
         return None
 
     @property
     def uneven_shares(self) -> tuple[float, ...]:
-        """Shares of the answers, without "no answer", each half as common as the previous one."""
+        """Shares of the substantive answers, each half as common as the previous one."""
         halves = [2.0 ** -(1 + place) for place, _ in enumerate(self.substantive)]
         return tuple(half / math.fsum(halves) for half in halves)
+
+    def deciding(self, comparison: AnswerComparison) -> tuple[int, ...] | None:
+        """Return the places of the recorded answers for which a comparison holds; None if no answer
+        decides it."""
+        if not (self.decisive and isinstance(comparison, IsAnswer)):
+            return None
+        if comparison.answer not in self.recorded:
+            return None
+        return (self.recorded.index(comparison.answer),)
 
     def described(self, named: tuple[str, ...]) -> str:
         """Describe the possible answers. named: their labels."""
@@ -234,9 +257,9 @@ class AnyQuestion(Frozen):
 
     def in_words(self, label: Callable[[str], str] = str) -> str:
         """Return all possible answers in one phrase. label: the label of an answer."""
-        none = f"; or {label(NO_ANSWER)}, which is sent like any other" if self.optional else ""
+        states = [f"; or {label(state)}, which is sent like any other" for state in self.unanswered]
         openly = "; sent in the clear, without noise" if self.open else ""
-        return f"{self.described(tuple(map(label, self.substantive)))}{none}{openly}"
+        return f"{self.described(tuple(map(label, self.substantive)))}{''.join(states)}{openly}"
 
     @property
     def advice(self) -> str:
@@ -271,7 +294,8 @@ class AnyQuestion(Frozen):
         these have mistakes."""
         stated = {key: raw[key] for key in ("type", *cls.own_keys()) if key in raw}
         try:
-            return cls.model_validate(stated | {"id": "id", "optional": bool(raw.get("optional"))})
+            states = {"optional": bool(raw.get("optional")), "asked_if": raw.get("asked_if")}
+            return cls.model_validate(stated | {"id": "id"} | states)
         except ValidationError:
             return None
 
@@ -308,14 +332,16 @@ class AnyQuestion(Frozen):
 
     @property
     def stated_shares(self) -> tuple[float, ...] | None:
-        """The expected share of each answer of a record, in order; None if none are stated.
+        """The expected share of each answer of a record among those who are asked, in order; None
+        if none are stated.
 
         They sum to 1, except for `multi`, whose answers overlap. The one answer that may be left
         out has the rest.
         """
         if self.shares is None:
             return None
-        stated = [self.shares.get(answer) for answer in self.recorded]
+        shares = self.shares | ({NOT_ASKED: 0.0} if self.asked_if else {})
+        stated = [shares.get(answer) for answer in self.recorded]
         total = math.fsum(share for share in stated if share is not None)
         full = [max(0.0, 1 - total) if share is None else share for share in stated]
         return tuple(full if None in stated else (share / total for share in full))
@@ -332,15 +358,20 @@ class AnyQuestion(Frozen):
         if self.open:
             return sentence("survey.shares-of-open", value=shares)
         for answer, share in shares.items():
-            if answer not in self.answers:
-                answers = self.answers[:SHOWN]
+            if answer not in self._expected:
+                answers = self._expected[:SHOWN]
                 return sentence("survey.share-of-no-answer", value=answer, answers=answers)
             if not 0 <= share <= 1:
                 return sentence("survey.no-share", value=share, answer=answer)
         return self._wrong_sum(shares)
 
+    @property
+    def _expected(self) -> tuple[str, ...]:
+        """The answers of those who are asked, whose shares can be stated."""
+        return tuple(answer for answer in self.answers if answer != NOT_ASKED)
+
     def _wrong_sum(self, shares: Mapping[str, float]) -> Sentence | None:
-        missing = [answer for answer in self.answers if answer not in shares]
+        missing = [answer for answer in self._expected if answer not in shares]
         if len(missing) > 1:
             return sentence("survey.missing-shares", value=shares, missing=missing[:SHOWN])
         total = math.fsum(shares.values())

@@ -1,4 +1,5 @@
 import type { Randomizer } from "../channels.js"
+import type { Condition } from "../conditions.js"
 import { IncrowdError } from "../errors.js"
 import { areDifferent } from "../shapes.js"
 import { isTrimmed } from "../characters.js"
@@ -10,6 +11,8 @@ export type Words = string | { readonly [language: string]: string }
 export interface Common {
   readonly id: string
   readonly optional: boolean
+  /** Whom it is asked; everybody else answers "not asked". */
+  readonly asked_if?: Condition
   readonly randomizer: Randomizer | null
   /** Whether the noise of the plan is drawn once for each device and answer, and repeated in every round. */
   readonly memoized?: boolean
@@ -50,6 +53,7 @@ export interface QuestionType<Q> {
 }
 
 export const NO_ANSWER = "no answer"
+export const NOT_ASKED = "not asked"
 
 /** Refuses an answer. */
 export function wrong({ id }: Common, hint: string): never {
@@ -65,7 +69,7 @@ export const finite = (question: Common, answer: unknown): number =>
   typeof answer === "number" && Number.isFinite(answer) ? answer : wrong(question, "use a number")
 
 export const areOptions = (options: readonly string[]): boolean =>
-  options.length > 1 && options.every(isTrimmed) && areDifferent(options) && !options.includes(NO_ANSWER)
+  options.length > 1 && options.every(isTrimmed) && areDifferent(options) && !options.includes(NO_ANSWER) && !options.includes(NOT_ASKED)
 
 /** Whether there are at least two finite edges that rise. */
 export const areEdges = (edges: readonly number[]): boolean =>

@@ -10,7 +10,7 @@ import numpy as np
 from incrowd.estimation.decoders import merging
 from incrowd.survey import AnyQuestion
 from incrowd.survey.formulas import OTHERS, scored
-from incrowd.survey.question import NO_ANSWER
+from incrowd.survey.question import UNANSWERED
 
 SLOPE = ""  # in the place of a level
 
@@ -37,9 +37,10 @@ class ModelVariable:
 
     @property
     def answered(self) -> np.ndarray:
-        """The levels that are answers. "No answer" is one only if it was requested by name."""
-        asked = self.name == f"{self.question.id}={NO_ANSWER}"
-        return np.array([asked or level != NO_ANSWER for level in self.levels])
+        """The levels that are answers. "No answer" and "not asked" are only if they were requested
+        by name."""
+        named = [state for state in UNANSWERED if self.name == f"{self.question.id}={state}"]
+        return np.array([level not in UNANSWERED or level in named for level in self.levels])
 
     @property
     def counted(self) -> np.ndarray:
@@ -116,8 +117,7 @@ def against_others(question: AnyQuestion, answer: str) -> ModelVariable:
     given."""
     one = np.eye(len(question.answers) + 1)
     named = [answer]
-    if question.optional and answer != NO_ANSWER:
-        named.append(NO_ANSWER)
+    named += [state for state in question.unanswered if state != answer]
     rows = [one[question.answers.index(each)] for each in named]
     matrix = np.vstack([one[-1] - sum(rows), *rows])
     return ModelVariable(f"{question.id}={answer}", question, (OTHERS, *named), matrix)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from incrowd.catalog.sentences import likely, sentence
 from incrowd.errors import Problem, UsageError
-from incrowd.survey import NO_ANSWER, AnyQuestion, Survey
+from incrowd.survey import UNANSWERED, AnyQuestion, Survey
 
 BETWEEN = " | "  # questions of one margin, and their answers
 CLOSE = 0.005  # to the sum, for rounded shares
@@ -23,7 +23,7 @@ class KnownMargin(NamedTuple):
     """A margin: its questions, and the share of people in each combination of answers, sum 1.
 
     people: their number, if the margin was stated in people. answered: whether these are shares of
-    only those who answered: a question is optional, and "no answer" has no share.
+    only those who answered: some people did not, and their share is not stated.
     """
 
     ids: tuple[str, ...]
@@ -66,8 +66,8 @@ def known_margins(survey: Survey, given: GivenMargins) -> tuple[KnownMargin, ...
             pairs = zip(questions, _parts(text), strict=True)
             answers = tuple(question.read_as(answer) for question, answer in pairs)
             shares[answers] = shares.get(answers, 0.0) + number / totals[name]
-        optional = any(question.optional and not question.open for question in questions)
-        answered = optional and not any(NO_ANSWER in answers for answers in shares)
+        partial = any(question.unanswered and not question.open for question in questions)
+        answered = partial and not any(set(UNANSWERED) & set(answers) for answers in shares)
         margins.append(KnownMargin(_parts(name), shares, answered, people.get(name)))
     return tuple(margins)
 

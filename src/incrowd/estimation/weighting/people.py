@@ -18,7 +18,7 @@ from incrowd.plans import Plan
 from incrowd.plans.strata import StratumNames, answers_of_releases, label, releases_by_answer
 from incrowd.reports.consistency import smallest
 from incrowd.reports.tally import Tally
-from incrowd.survey import NO_ANSWER
+from incrowd.survey import UNANSWERED
 from incrowd.survey.question import QuestionIds
 
 RELEASE = ""  # the axis of the releases; no question has this name
@@ -152,7 +152,8 @@ class WeightCells:
         axes = [*released, *map(self.of, closed)]
         combinations = list(product(*(answers for answers, _ in axes)))
         used = [
-            not (stated.answered and NO_ANSWER in each[len(released) :]) for each in combinations
+            not (stated.answered and set(UNANSWERED) & set(each[len(released) :]))
+            for each in combinations
         ]
         categories = [BETWEEN.join(each) for each in compress(combinations, used)]
         group_of = {

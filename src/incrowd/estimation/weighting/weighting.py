@@ -24,7 +24,7 @@ from incrowd.estimation.words import WeightedCounts, WordEstimates, estimate_wei
 from incrowd.plans import Plan
 from incrowd.plans.strata import label
 from incrowd.reports.tally import Tally
-from incrowd.survey import NO_ANSWER, Survey
+from incrowd.survey import UNANSWERED, Survey
 from incrowd.survey.question import MOST_TOGETHER, QuestionIds
 
 T = TypeVar("T")
@@ -101,7 +101,7 @@ def counted_for(plan: Plan, ids: QuestionIds, change: TableChange) -> QuestionId
                 "estimation.many-answers-weighted", most=MOST_TOGETHER, questions=weighted
             )
             raise TableError.of("table", "estimation.no-table", value=closed[0], why=why)
-        if change.answered and survey.question(closed[0]).optional:
+        if change.answered and survey.question(closed[0]).unanswered:
             why = sentence(
                 "estimation.many-answers-restricted",
                 most=MOST_TOGETHER,
@@ -208,12 +208,12 @@ def weighted_levels(
 def of_those_who_answered(table: TableEstimate) -> tuple[TableEstimate, np.ndarray]:
     """Return the table t = p / a, and its Jacobian in the cells of `table`.
 
-    p: the cells without "no answer"; a: the share of those who answered all questions;
+    p: the substantive cells; a: the share of those who answered all questions;
     dt = (dp - t da) / a. The table is of these people alone: N a of them. table: with margins. A
     table in which everybody answers is returned unchanged. Raises TableError if a is not clearly
     above the noise.
     """
-    if not any(NO_ANSWER in answers for answers in table.answers):
+    if not any(set(UNANSWERED) & set(answers) for answers in table.answers):
         return table, np.eye(table.estimate.size)
     cells = _of_substantive(table)
     whole = substantive(table)
@@ -224,10 +224,10 @@ def of_those_who_answered(table: TableEstimate) -> tuple[TableEstimate, np.ndarr
 
 
 def substantive(table: TableEstimate) -> TableEstimate:
-    """Return the same table without "no answer": its shares are of all people, and "any answer" is
-    the share of those who answered. table: with margins."""
+    """Return the same table without "no answer" and "not asked": its shares are of all people, and
+    "any answer" is the share of those who answered. table: with margins."""
     cells = _of_substantive(table)
-    answers = tuple(tuple(a for a in each if a != NO_ANSWER) for each in table.answers)
+    answers = tuple(tuple(a for a in each if a not in UNANSWERED) for each in table.answers)
     shares = (cells @ table.estimate.ravel()).reshape([1 + len(each) for each in answers])
     return table.linear(shares, cells, answers=answers)
 
@@ -235,12 +235,12 @@ def substantive(table: TableEstimate) -> TableEstimate:
 def _of_substantive(table: TableEstimate) -> np.ndarray:
     """Return which cells are summed for those of people who answered, with margins.
 
-    Those who answered are "any answer" minus "no answer", which has less noise than a sum of
+    Those who answered are "any answer" minus those who did not, which has less noise than a sum of
     answers, and is right where answers overlap.
     """
     rows = []
     for answers in table.answers:
-        given = np.array([answer != NO_ANSWER for answer in answers])
+        given = np.array([answer not in UNANSWERED for answer in answers])
         rows.append(np.vstack([np.eye(1 + len(answers))[:-1][given], np.append(given - 1.0, 1.0)]))
     return np.asarray(reduce(np.kron, rows))
 

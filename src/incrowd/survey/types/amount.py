@@ -33,6 +33,7 @@ class Amount(WithEdges):
         (EDGES,),
     )
     rounded: ClassVar[bool] = True
+    decisive: ClassVar[bool] = False
     not_merged: ClassVar[Sentence | None] = sentence("survey.edges-not-merged")
 
     @property

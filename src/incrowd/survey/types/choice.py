@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from incrowd.errors import Unfit
 from incrowd.survey.forms import OPTIONS, DesignForm, PageField
-from incrowd.survey.question import MOST_TOGETHER, NO_ANSWER, AnyQuestion
+from incrowd.survey.question import MOST_TOGETHER, NO_ANSWER, NOT_ASKED, AnyQuestion
 
 
 class WithOptions(AnyQuestion):
@@ -26,6 +26,8 @@ class WithOptions(AnyQuestion):
             raise Unfit("survey.option-twice", option=twice[0])
         if NO_ANSWER in options:
             raise Unfit("survey.no-answer-listed", option=NO_ANSWER)
+        if NOT_ASKED in options:
+            raise Unfit("survey.not-asked-listed", option=NOT_ASKED)
         if any(not name or name != name.strip() for name in options):
             raise Unfit("survey.blank-option")
         return options

@@ -80,10 +80,10 @@ class Multi(WithOptions):
         """The expected share of people who give each answer; answers overlap."""
         if self.shares is None:
             return None
-        return tuple(self.shares[answer] for answer in self.recorded)
+        return tuple(self.shares.get(answer, 0.0) for answer in self.recorded)
 
     def _wrong_sum(self, shares: Mapping[str, float]) -> Sentence | None:
-        if missing := [answer for answer in self.answers if answer not in shares]:
+        if missing := [answer for answer in self._expected if answer not in shares]:
             return sentence("survey.missing-option-shares", value=shares, missing=missing[:SHOWN])
         answered = 1 - shares.get(NO_ANSWER, 0.0)
         options = [shares[option] for option in self.options]

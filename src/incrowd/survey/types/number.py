@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import Unfit
+from incrowd.survey.conditions import AnswerComparison, AtLeast, IsAnswer
 from incrowd.survey.forms import EDGES, DesignForm, PageField
 from incrowd.survey.question import AnswerColumn, AnyQuestion, Read, listed
 from incrowd.survey.toml import Real
@@ -69,6 +70,15 @@ class Number(WithEdges):
             return None
         closed = [(a + b) / 2 for a, b in pairwise(self.edges)]
         return (*closed, self.edges[-1] + (self.edges[-1] - self.edges[-2]) / 2)
+
+    def deciding(self, comparison: AnswerComparison) -> tuple[int, ...] | None:
+        """Return the bins from an edge on, or below it; no bin is below the first edge."""
+        if isinstance(comparison, IsAnswer):
+            return super().deciding(comparison)
+        if comparison.edge not in self.edges:
+            return None
+        edge, bins = self.edges.index(comparison.edge), tuple(range(len(self.edges)))
+        return bins[edge:] if isinstance(comparison, AtLeast) else bins[:edge]
 
     def described(self, named: tuple[str, ...]) -> str:
         """Return the ranges."""

@@ -31,6 +31,7 @@ class Text(AnyQuestion):
         },
     )
     hashed: ClassVar[bool] = True
+    decisive: ClassVar[bool] = False
     named: ClassVar[bool] = False
     one_value: ClassVar[bool] = False
     not_open: ClassVar[Sentence | None] = sentence("survey.open-words")

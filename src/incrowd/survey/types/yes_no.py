@@ -12,7 +12,8 @@ RARE = 0.1  # of all people say yes, if answers are uneven
 
 
 class YesNo(AnyQuestion):
-    """A yes/no question: one bit. If optional, a choice of yes, no and "no answer"."""
+    """A yes/no question: one bit. If optional or conditional, a choice that includes "no answer" or
+    "not asked"."""
 
     type: Literal["yesno"] = "yesno"
     any_case: ClassVar[bool] = True
@@ -31,8 +32,8 @@ class YesNo(AnyQuestion):
 
     @property
     def domain(self) -> Domain:
-        """One free bit, or one of three."""
-        return super().domain if self.optional else Domain(1, 0, 1)
+        """One free bit, or one of three or four."""
+        return super().domain if self.unanswered else Domain(1, 0, 1)
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -50,7 +51,7 @@ class YesNo(AnyQuestion):
 
     def read(self, column: AnswerColumn[Read]) -> Read:
         """Read yes or no."""
-        return column.yes_or_no(self.optional)
+        return column.yes_or_no(bool(self.unanswered))
 
     @property
     def page_field(self) -> PageField:
