@@ -9,7 +9,7 @@ import pytest
 
 import incrowd
 from incrowd.collection.device import sending
-from incrowd.encoding.amounts import outside
+from incrowd.encoding.amounts import Adjusted, outside
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import IncrowdWarning
 from incrowd.sampling import streaming
@@ -227,8 +227,8 @@ def test_codes_for_no_answer_are_no_amounts():
 def test_a_likely_amount_is_called_no_code():
     """99 may be an age; 999 hardly; -1 is a temperature where others are below zero too."""
     ages = outside([0, 80], np.array([99.0, 999.0, 50.0, -1.0]))
-    assert ages == (4, 1, 2, {999, -1})
-    assert outside([-20, 30], np.array([-99.0, 99.0])) == (2, 1, 1, {99})
+    assert ages == Adjusted(4, 1, 2, frozenset({999, -1}))
+    assert outside([-20, 30], np.array([-99.0, 99.0])) == Adjusted(2, 1, 1, frozenset({99}))
 
 
 def test_amounts_between_the_edges_are_not_spoken_of():

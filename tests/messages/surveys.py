@@ -1,5 +1,7 @@
 """What is said of a survey: of its file, its questions, and what they say together."""
 
+import functools
+
 import incrowd
 from tests.messages.shared import YESNO, file, options, question, survey
 
@@ -46,6 +48,14 @@ def load(text):
     return lambda folder: incrowd.Survey.load(file(folder, "survey.toml", text))
 
 
+def asked_if(condition, **keys):
+    """A survey with a question that only some people are asked."""
+    number = {"id": "n", "type": "number", "edges": [0, 18]}
+    amount = {"id": "m", "type": "amount", "edges": [0, 18]}
+    asked = [YESNO, number, amount, B | {"asked_if": condition} | keys, YESNO | {"id": "z"}]
+    return lambda _: survey(*asked)
+
+
 def by_services(*questions, privacy=(), **more):
     """A survey whose noise the services add, and that asks for something they cannot do."""
     promise = {"epsilon": 2.0, "delta": 1e-5, "noise": "services"} | dict(privacy)
@@ -67,6 +77,29 @@ CASES = {
         YESNO | {"randomizer": {"kind": "bit flip", "noise": 0.2}}
     ),
     "words with services": by_services({"id": "w", "type": "text", "block": 32, "cohorts": 4}),
+    "an option that is a state": lambda _: survey(options(2, options=["x", "not asked"])),
+    "no condition": asked_if("a yes"),
+    "a condition of unknown characters": asked_if('a = "yes'),
+    "a condition with a bad escape": asked_if('a = "\\y"'),
+    "a condition in an open parenthesis": asked_if("(a = yes or a = no"),
+    "a condition in another parenthesis": asked_if("(a = yes = no)"),
+    "a condition that goes on": asked_if("a = yes)"),
+    "a condition without a value": asked_if("a ="),
+    "a condition between edges": asked_if("n > 18"),
+    "a condition of no number": asked_if("n >= x"),
+    "a condition of an infinite number": asked_if("n >= inf"),
+    "a deep condition": asked_if("not " * 40 + "a = yes"),
+    "a condition that is no data": asked_if({"some": "thing"}),
+    "a deep condition as data": asked_if(
+        functools.reduce(lambda inner, _: {"not": inner}, range(40), {"question": "a"})
+    ),
+    "an open question with a condition": asked_if("a = yes", open=True),
+    "a condition on a later question": asked_if("z = yes"),
+    "a condition on a number that is rounded": asked_if("m >= 18"),
+    "a condition on another answer": asked_if("a = maybe"),
+    "a condition on another edge": asked_if("n >= 19"),
+    "a condition on the number of an answer": asked_if("a >= 1"),
+    "a condition on an unknown question": asked_if("q = yes"),
     "no survey file": lambda folder: incrowd.Survey.load(folder / "none.toml"),
     "a survey file of 17 MiB": load(" " * (17 << 20)),
     "a survey file that is no text": load(b"\xff\xfe"),

@@ -147,7 +147,7 @@ def test_who_is_asked():
 def test_mistakes_in_conditions_name_what_would_work():
     messages = {
         "height = tall": "no question has this id",
-        "asked = yes": "earlier questions",
+        "asked = yes": "later question",
         "smokes = often": "not one of the answers",
         "age >= 20": "edges",
         "age > 18": ">= or <",

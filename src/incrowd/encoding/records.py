@@ -425,10 +425,10 @@ class RecodedColumn(NamedTuple):
         allowed = sentence("encoding.one-of", options=_listed(answers))
         return _one_of(codes), codes < 0, allowed
 
-    def yes_or_no(self, apart: bool) -> EncodedColumn:
+    def yes_or_no(self, separate: bool) -> EncodedColumn:
         """Read yes or no, in any of the usual spellings."""
         answer = by_value(self.column, _no_or_yes, -1)
-        place = answer if apart else answer - 1  # the one bit is set for yes
+        place = answer if separate else answer - 1  # the one bit is set for yes
         return _one_of(place), answer < 0, sentence("encoding.yes-or-no")
 
     def some_of(self, options: Sequence[str], most: int) -> EncodedColumn:

@@ -38,8 +38,8 @@ def people_words(answers: Iterable[str], answered: float | None) -> Line:
     states = [f'"{state}"' for state in UNANSWERED if state in answers]
     if not states:
         return ()
-    counts = "counts" if len(states) == 1 else "count"
-    return (f"of all people: {' and '.join(states)} {counts} as an answer",)
+    count = "counts as one of the answers" if len(states) == 1 else "count as answers"
+    return (f"of all people: {' and '.join(states)} {count}",)
 
 
 def row(item: Comparison, kind: str = "", mark: str = "") -> tuple[str, str, str]:

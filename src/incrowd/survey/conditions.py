@@ -172,7 +172,7 @@ def _tokens(text: str) -> list[_Token]:
     operators = "|".join(map(re.escape, sorted(OPERATORS, key=len, reverse=True)))
     quoted = r'"(?:[^"\\]|\\.)*"'
     pattern = re.compile(rf"\s*(?:({quoted})|({operators})|([()])|((?:(?!{operators})[^\s()\"])+))")
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     place, text = 0, text.rstrip()
     while place < len(text):
         match = pattern.match(text, place)
@@ -182,16 +182,16 @@ def _tokens(text: str) -> list[_Token]:
         in_quotes, operator, parenthesis, word = match.groups()
         if in_quotes:
             try:
-                found.append(_Token("name", json.loads(in_quotes)))
+                tokens.append(_Token("name", json.loads(in_quotes)))
             except ValueError:
                 raise _unreadable(text) from None
         elif operator or parenthesis or word in WORDS:
-            found.append(_Token(operator or parenthesis or word, match[0]))
-        elif found and found[-1].kind == "word":
-            found[-1] = _Token("word", f"{found[-1].text} {word}")
+            tokens.append(_Token(operator or parenthesis or word, match[0]))
+        elif tokens and tokens[-1].kind == "word":
+            tokens[-1] = _Token("word", f"{tokens[-1].text} {word}")
         else:
-            found.append(_Token("word", word))
-    return [each._replace(kind="name") if each.kind == "word" else each for each in found]
+            tokens.append(_Token("word", word))
+    return [each._replace(kind="name") if each.kind == "word" else each for each in tokens]
 
 
 def _unreadable(text: str) -> Unfit:
@@ -206,10 +206,13 @@ class _Reader:
         self.text, self.tokens, self.depth = text, _tokens(text), 0
 
     def whole(self) -> Condition:
-        condition = self._joined("or", AnyOf, lambda: self._joined("and", AllOf, self._one))
+        condition = self._any()
         if self.tokens:
             raise _unreadable(self.text)
         return condition
+
+    def _any(self) -> Condition:
+        return self._joined("or", AnyOf, lambda: self._joined("and", AllOf, self._one))
 
     def _joined(
         self,
@@ -236,7 +239,7 @@ class _Reader:
         if first.kind == "not":
             return Not(self._one())
         if first.kind == "(":
-            condition = self._joined("or", AnyOf, lambda: self._joined("and", AllOf, self._one))
+            condition = self._any()
             if self._next().kind != ")":
                 raise _unreadable(self.text)
             return condition

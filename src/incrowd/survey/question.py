@@ -40,8 +40,8 @@ class AnswerColumn(Protocol[Read]):
     def one_of(self, answers: Sequence[str]) -> Read:
         """Return one of some answers, by name."""
 
-    def yes_or_no(self, apart: bool) -> Read:
-        """Read yes or no, in any of the usual spellings. apart: each has a bit of its own."""
+    def yes_or_no(self, separate: bool) -> Read:
+        """Read yes or no, in any of the usual spellings. separate: each has a bit of its own."""
 
     def some_of(self, options: Sequence[str], most: int) -> Read:
         """Return several options, at most `most` of them."""
