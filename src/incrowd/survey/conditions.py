@@ -198,6 +198,11 @@ def _unreadable(text: str) -> Unfit:
     return Unfit("survey.no-condition", value=text, example=EXAMPLE)
 
 
+def _check_depth(depth: int) -> None:
+    if depth > MOST_NESTED:
+        raise Unfit("survey.nested-condition", most=MOST_NESTED)
+
+
 class _Reader:
     """Reads a condition by recursive descent: `or` binds less than `and`, and that less than
     `not`."""
@@ -228,8 +233,7 @@ class _Reader:
 
     def _one(self) -> Condition:
         self.depth += 1
-        if self.depth > MOST_NESTED:
-            raise Unfit("survey.nested-condition", most=MOST_NESTED)
+        _check_depth(self.depth)
         condition = self._unnested()
         self.depth -= 1
         return condition
@@ -244,7 +248,7 @@ class _Reader:
                 raise _unreadable(self.text)
             return condition
         operator, value = self._next(), self._next()
-        if first.kind != "name" or operator.kind not in OPERATORS or value.kind != "name":
+        if (first.kind, value.kind) != ("name", "name") or operator.kind not in OPERATORS:
             raise _unreadable(self.text)
         return OPERATORS[operator.kind](first.text, value.text)
 
@@ -283,8 +287,7 @@ def facts(condition: Condition) -> dict[str, Any]:
 
 def of_facts(data: Any, depth: int = 0) -> Condition:
     """Return the condition that `facts` wrote. Raises ValueError for anything else."""
-    if depth > MOST_NESTED:
-        raise Unfit("survey.nested-condition", most=MOST_NESTED)
+    _check_depth(depth)
     match data:
         case {"not": inner, **others} if not others:
             return Not(of_facts(inner, depth + 1))
