@@ -207,7 +207,7 @@ def test_a_repeated_name_of_a_type_is_found():
 
 UNLIKE_OTHERS = ("multi", "yesno")  # names of question types that mean nothing else
 ABOUT_TYPES = re.compile(r"type|kind", re.IGNORECASE)
-BUILT = ("incrowd-sdk.js", "x-wing.js", "blind.js", "htmx.min.js")
+BUILT = ("incrowd-sdk.js", "x-wing.js", "mixers.js", "htmx.min.js")
 REDCAP = SOURCE / "drafts" / "redcap.py"  # its types of fields, some of which have these names
 PAGES = ("html", "js", "css")
 

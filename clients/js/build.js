@@ -1,5 +1,5 @@
 // Writes the client as three files, for pages and as data of the Python package: the client, and what it loads if a
-// survey needs it: X-Wing, and the arithmetic of blind signatures. Their first lines state the sources: SHA-256 of the
+// survey needs it: X-Wing, and what belongs to two mixers. Their first lines state the sources: SHA-256 of the
 // names and contents of the files in src/, package.json, and tsconfig.json.
 import { createHash } from "node:crypto"
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -7,17 +7,17 @@ import { dirname, join } from "node:path"
 import { build } from "esbuild"
 
 const PAGE = "../../src/incrowd/collection/page/static"
-const CLIENT = { entry: "src/index.ts", external: ["./x-wing.js", "./blind.js"], packages: ["hpke"] }
+const CLIENT = { entry: "src/index.ts", external: ["./x-wing.js", "./mixers.js"], packages: ["hpke"] }
 const X_WING = {
   entry: "src/x-wing.ts",
   external: [],
   packages: ["@panva/hpke-noble", "hpke", "@noble/curves", "@noble/hashes", "@noble/post-quantum"],
 }
-const BLIND = { entry: "src/blind.ts", external: [], packages: [] }
+const MIXERS = { entry: "src/mixers.ts", external: [], packages: [] }
 const namesIn = (folder, client = "incrowd.js") => ({
   [join(folder, client)]: CLIENT,
   [join(folder, "x-wing.js")]: X_WING,
-  [join(folder, "blind.js")]: BLIND,
+  [join(folder, "mixers.js")]: MIXERS,
 })
 
 process.chdir(import.meta.dirname ?? dirname(new URL(import.meta.url).pathname))

@@ -14,9 +14,9 @@ from tests.oracles.node import CLIENT, installed, node
 ROOT = CLIENT.parents[1]
 STATIC = ROOT / "src" / "incrowd" / "collection" / "page" / "static"
 DIST = CLIENT / "dist"
-BUILT, X_WING, BLIND = DIST / "incrowd.js", DIST / "x-wing.js", DIST / "blind.js"
+BUILT, X_WING, MIXERS = DIST / "incrowd.js", DIST / "x-wing.js", DIST / "mixers.js"
 PACKAGED = {BUILT: STATIC / "incrowd-sdk.js"}
-PACKAGED |= {file: STATIC / file.name for file in (X_WING, BLIND)}
+PACKAGED |= {file: STATIC / file.name for file in (X_WING, MIXERS)}
 MOST_BYTES, MOST_TOGETHER = 16_000, 30_000
 NAMED = ("package.json", "tsconfig.json")
 STALE = "clients/js/dist is stale: run `npm run build` in clients/js"
@@ -42,7 +42,7 @@ def test_the_built_client_is_of_these_sources(built):
     assert PACKAGED[built].read_bytes() == built.read_bytes(), STALE
     named = re.search(r"with (.*), MIT", built.read_text())
     if named is None:
-        assert built == BLIND
+        assert built == MIXERS
         return
     named = named[1].split(", ")
     for file in (built, PACKAGED[built]):
@@ -72,13 +72,21 @@ def test_it_has_no_methods_that_only_a_recipient_needs():
     assert [name for name in methods if re.search(rb"\b%s[(:]" % name, BUILT.read_bytes())] == []
 
 
-def test_x_wing_and_blind_signatures_are_loaded_on_demand():
+def test_x_wing_and_two_mixers_are_loaded_on_demand():
     """The client names no other file, and those files name none."""
-    files = [path.read_bytes() for path in (BUILT, X_WING, BLIND)]
+    files = [path.read_bytes() for path in (BUILT, X_WING, MIXERS)]
     assert sum(len(gzip.compress(data, 9)) for data in files) <= MOST_TOGETHER
     client, *others = [re.findall(rb"\bimport\b.*?\)|\bfrom *[\"'].*", data) for data in files]
-    assert set(client) == {b'import("./x-wing.js")', b'import("./blind.js")'}
+    assert set(client) == {b'import("./x-wing.js")', b'import("./mixers.js")'}
     assert others == [[], []]
+
+
+def test_nothing_of_the_client_is_loaded_twice():
+    """Callers recognize errors by their class, so that there must be one; and sealing is large."""
+    marks = {b'="IncrowdError"', b"application/vnd.incrowd.report request"}
+    client, mixers = (BUILT.read_bytes(), MIXERS.read_bytes())
+    assert {mark for mark in marks if mark in client} == marks
+    assert {mark for mark in marks if mark in mixers} == set()
 
 
 def test_the_dependencies_have_exact_versions():

@@ -3,8 +3,9 @@ import { canonical, type Json } from "./canonical.js"
 import { cellCount, laneOf, mostCells } from "./cells.js"
 import { hiddenIn } from "./characters.js"
 import { IncrowdError, refuse } from "./errors.js"
-import { checksOfMixers, checksOfShuffler, type Bundle, type Checks, type MixersBundle, type Wording } from "./parties.js"
-import { byServices, checkPlan, plaintextBytes, questionsOf, type Plan } from "./plan.js"
+import { mixing, SHARED } from "./mixing.js"
+import { checksOfShuffler, hasMixers, sealedBytes, type Bundle, type Checks, type Survey, type Wording } from "./parties.js"
+import { byServices, checkPlan, questionsOf, type Plan } from "./plan.js"
 import { overhead } from "./seal.js"
 import { areDifferent, hasKeys, isCount, isName } from "./shapes.js"
 import { fewestSlots, separatePools, sharedPools, type Pools } from "./slots.js"
@@ -20,15 +21,6 @@ const KEYS: { readonly [format: string]: string } = {
     "slots small_strata strata wording",
 }
 const SIGNATURE = 256 // bytes of a token
-
-/** A checked bundle with the pinned digest. */
-export interface Survey<B extends Bundle = Bundle> {
-  readonly bundle: B
-  /** SHA-256 of the bundle's text. */
-  readonly digest: Bytes
-  /** The invitation of the link; empty without one. */
-  readonly code: string
-}
 
 /** Reads a survey from the bytes of a bundle. They are refused unless they have the pinned digest and are valid. */
 export async function readBundle(bytes: Bytes, pinned: string): Promise<Survey> {
@@ -76,7 +68,7 @@ async function firstWrong(bundle: Bundle): Promise<string | undefined> {
     colluding: bundle.colluding === survey.colluding,
     reserve: isCount(reserve, plan.guarantee.crowd ? Math.max(20, Math.ceil(survey.crowd / 100)) : 0),
     slots: Array.isArray(slots) && areSlots(plan, slots, poolsOf(bundle)),
-    ...(await (hasMixers(bundle) ? checksOfMixers(bundle) : checksOfShuffler(bundle))),
+    ...(await (hasMixers(bundle) ? (await mixing()).checksOfMixers(SHARED, bundle) : checksOfShuffler(bundle))),
   }
   return Object.keys(checks).find((field) => !checks[field])
 }
@@ -114,19 +106,12 @@ function areSlots(plan: Plan, slots: readonly number[], pools: Pools): boolean {
 
 const total = (slots: readonly number[]): number => slots.reduce((sum, count) => sum + count, 0)
 
-export const hasMixers = (bundle: Bundle): bundle is MixersBundle => bundle.format === "incrowd bundle 2"
-
 /** The messages that share slots, for each number of slots. */
 export const poolsOf = (bundle: Bundle): Pools =>
   (hasMixers(bundle) || byServices(bundle.plan) ? separatePools : sharedPools)(bundle.plan)
 
 /** The number of sealed reports in every upload of a survey. */
 export const places = (bundle: Bundle): number => total(bundle.slots)
-
-const collectorKey = (bundle: Bundle): string => (hasMixers(bundle) ? bundle.collector : bundle).key_configuration
-
-/** The length of every report of a survey that is sealed for its collector. */
-export const sealedBytes = (bundle: Bundle): number => plaintextBytes(bundle.plan) + overhead(collectorKey(bundle))
 
 /** The length of every upload of a survey. */
 export function uploadBytes(bundle: Bundle): number {

@@ -1,9 +1,11 @@
-import { hasMixers, LONGEST, poolsOf, readBundle, uploadBytes, type Survey } from "./bundle.js"
+import { LONGEST, poolsOf, readBundle, uploadBytes } from "./bundle.js"
 import { concat, sha256, toHex, twoBytes, utf8, type Bytes } from "./bytes.js"
 import { ask, PATIENCE, type Patience } from "./connection.js"
 import type { Answers } from "./encode.js"
 import { IncrowdError } from "./errors.js"
 import { parseCode, parseLink, type Link } from "./link.js"
+import { mixing, SHARED } from "./mixing.js"
+import { hasMixers, sealedBytes, type Survey } from "./parties.js"
 import { browserStore, storedKey, type KeyStore } from "./permanent.js"
 import { byServices } from "./plan.js"
 import { isMemoized } from "./questions.js"
@@ -11,7 +13,6 @@ import { randomOrder, systemWords } from "./random.js"
 import { plaintexts } from "./reports.js"
 import { REPORT, seal } from "./seal.js"
 import { stratumOf } from "./strata.js"
-import { blindSlots, readDrawn, uploadOf } from "./tokens.js"
 
 /** A link, or an address with an invitation from paper. */
 export type Unpinned = Omit<Link, "digest"> & { readonly digest: string | null }
@@ -52,7 +53,7 @@ export async function sealAnswers(survey: Survey, answers: Answers, options: Sea
   const memoized = plan.survey.question.some(isMemoized)
   const key = memoized ? await storedKey(storeOf(options)) : null
   const reports = await plaintexts(plan, poolsOf(bundle), slots, answers, systemWords, key)
-  if (hasMixers(bundle)) return blindSlots({ ...survey, bundle }, code, stratum, reports)
+  if (hasMixers(bundle)) return (await mixing()).blindSlots(SHARED, { ...survey, bundle }, code, stratum, reports)
   const sealed: Bytes[] = []
   // The slots of each lane: reports are in random order within it, and open in no other one.
   const lanes = added ? plan.messages.flatMap(({ added }, i) => (added ? Array<number>(slots[i]).fill(1) : slots[i])) : [reports.length]
@@ -74,9 +75,10 @@ export async function requestTokens(survey: Survey, sealed: Bytes, patience: Pat
   const { bundle } = survey
   if (!hasMixers(bundle)) return sealed
   const mixed = { ...survey, bundle }
-  const drawn = readDrawn(mixed, sealed)
+  const { readDrawn, uploadOf } = await mixing()
+  const drawn = readDrawn(SHARED, mixed, sealedBytes(bundle), sealed)
   const { body } = await ask("POST", `${bundle.inviter.address}/tokens`, drawn.request, patience, drawn.request.length)
-  return uploadOf(mixed, drawn, body)
+  return uploadOf(SHARED, mixed, drawn, body)
 }
 
 /**

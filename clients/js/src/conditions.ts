@@ -1,15 +1,6 @@
 import { answersOf, bitsOf, isHashed, typeOf, type Question } from "./questions.js"
 import { hasKeys } from "./shapes.js"
-
-/** Compares the answer to a question with one of its answers, or with an edge of its ranges. */
-type Comparison = { readonly question: string; readonly answer?: string; readonly at_least?: number; readonly below?: number }
-
-/** Whom a question is asked, by the answers to earlier questions (docs/protocol.md, "Conditions"). */
-export type Condition =
-  | Comparison
-  | { readonly not: Condition }
-  | { readonly all: readonly Condition[] }
-  | { readonly any: readonly Condition[] }
+import type { Comparison, Condition } from "./types/type.js"
 
 const DEEPEST = 32
 

@@ -1,6 +1,7 @@
 import { rounded, type Rounding } from "./amounts.js"
 import { holds } from "./conditions.js"
 import { IncrowdError } from "./errors.js"
+import type { Survey } from "./parties.js"
 import type { Plan } from "./plan.js"
 import { answersOf, bitsOf, isHashed, typeOf, type Encoded, type Question } from "./questions.js"
 import type { Draw } from "./random.js"
@@ -33,11 +34,14 @@ const byId = (questions: readonly Question[]): Map<string, Question> => new Map(
 const isAsked = ({ asked_if: condition }: Question, questions: ReadonlyMap<string, Question>, encoded: ReadonlyMap<string, unknown>): boolean =>
   !condition || holds(condition, questions, encoded)
 
-/** The ids of the questions that a person is asked who has given these answers so far. Answers that do not fit count for nothing. */
-export function askedIn({ survey }: Plan, answers: Answers): Set<string> {
-  const questions = byId(survey.question)
+/**
+ * The ids of the questions that a person is asked, by her answers so far. An answer that does not fit its question counts
+ * as none. Use it to show questions; `sealAnswers` needs answers to exactly these.
+ */
+export function askedQuestions({ bundle: { plan } }: Survey, answers: Answers): string[] {
+  const questions = byId(plan.survey.question)
   const encoded = new Map<string, unknown>()
-  const asked = survey.question.filter((question) => {
+  const asked = plan.survey.question.filter((question) => {
     const included = isAsked(question, questions, encoded)
     try {
       encoded.set(question.id, included ? encode(question, answers[question.id]) : stateOf(question, NOT_ASKED))
@@ -46,7 +50,7 @@ export function askedIn({ survey }: Plan, answers: Answers): Set<string> {
     }
     return included
   })
-  return new Set(asked.map(({ id }) => id))
+  return asked.map(({ id }) => id)
 }
 
 const isRounding = (each: Encoded | Rounding): each is Rounding => typeof each === "object" && "chance" in each

@@ -1,7 +1,7 @@
-import type { Survey } from "./bundle.js"
 import type { Bytes } from "./bytes.js"
 import { answersOfCell, cellsOf } from "./cells.js"
 import { encodeAll, type Answers } from "./encode.js"
+import type { Survey } from "./parties.js"
 import { storedKey } from "./permanent.js"
 import { questionsOf, type Message } from "./plan.js"
 import { answersOf, bitsOf, cohortBits, isHashed, type Question } from "./questions.js"

@@ -1,10 +1,8 @@
-import { fromHex, isHex } from "./bytes.js"
-import { refuse } from "./errors.js"
-import { hostOf, isAddress, locationOf } from "./link.js"
-import { loaded } from "./loading.js"
-import { byServices, leastPeople, type Plan } from "./plan.js"
-import { isUsable } from "./seal.js"
-import { areDifferent, hasKeys, isCount, isName } from "./shapes.js"
+import { isHex, type Bytes } from "./bytes.js"
+import { hostOf, isAddress } from "./link.js"
+import { byServices, leastPeople, plaintextBytes, type Plan } from "./plan.js"
+import { isUsable, overhead } from "./seal.js"
+import { hasKeys, isCount } from "./shapes.js"
 
 /** What a bundle says about a collection, whoever mixes. */
 interface Collection {
@@ -57,6 +55,15 @@ export interface TokenKeyText {
 /** Everything that a device and the services agree on, as they publish it (docs/protocol.md, "Bundle"). */
 export type Bundle = ShufflerBundle | MixersBundle
 
+/** A checked bundle with the pinned digest. */
+export interface Survey<B extends Bundle = Bundle> {
+  readonly bundle: B
+  /** SHA-256 of the bundle's text. */
+  readonly digest: Bytes
+  /** The invitation of the link; empty without one. */
+  readonly code: string
+}
+
 export interface Wording {
   readonly language: string
   readonly title: string
@@ -69,7 +76,12 @@ export interface Checks {
   readonly [field: string]: boolean
 }
 
-const ROLES = ["inviter", "first", "second", "collector"] as const
+export const hasMixers = (bundle: Bundle): bundle is MixersBundle => bundle.format === "incrowd bundle 2"
+
+const collectorKey = (bundle: Bundle): string => (hasMixers(bundle) ? bundle.collector : bundle).key_configuration
+
+/** The length of every report of a survey that is sealed for its collector. */
+export const sealedBytes = (bundle: Bundle): number => plaintextBytes(bundle.plan) + overhead(collectorKey(bundle))
 
 /** Checks what a bundle with one shuffler says about shuffler and collector. */
 export async function checksOfShuffler(bundle: ShufflerBundle): Promise<Checks> {
@@ -84,50 +96,5 @@ export async function checksOfShuffler(bundle: ShufflerBundle): Promise<Checks> 
     addresses: areAddresses,
     local_only: alone === true || (alone === false && areAddresses && hostOf(addresses.shuffler) !== hostOf(addresses.collector)),
     key_configuration: await isUsable(bundle.key_configuration),
-  }
-}
-
-const TO_DELIVER = 24 * 60 * 60 * 1000
-
-/** Checks what a bundle with two mixers says about the four parties, and the proofs of the token keys. */
-export async function checksOfMixers(bundle: MixersBundle): Promise<Checks> {
-  const { runs, inviter, first, second, collector, plan } = bundle
-  const shaped =
-    hasKeys(inviter, "address entry key messages") && hasKeys(first, "address key") &&
-    hasKeys(second, "address key key_configuration") && hasKeys(collector, "address key_configuration")
-  if (!shaped) return { "what it says about a party": false }
-  const addresses = ROLES.map((role) => bundle[role].address)
-  const keys = [inviter.key, first.key, second.key]
-  const tokenKeys = [inviter.entry, ...(Array.isArray(inviter.messages) ? inviter.messages : [])]
-  const checks: Checks = {
-    disposes: Date.parse(bundle.disposes) - Date.parse(bundle.closes) >= TO_DELIVER,
-    noise: !byServices(plan),
-    small_strata: bundle.small_strata === "delete",
-    codes: bundle.codes === true,
-    runs: hasKeys(runs, [...ROLES].sort().join(" ")) && Object.values(runs).every(isName) && !isSame(runs.inviter, runs.collector),
-    addresses: addresses.every(isAddress) && areDifferent(addresses.map(locationOf)),
-    keys: keys.every((key) => isHex(key, 32)) && areDifferent(keys),
-    "second.key_configuration": await isUsable(second.key_configuration),
-    "collector.key_configuration":
-      (await isUsable(collector.key_configuration)) && keyOf(collector.key_configuration) !== keyOf(second.key_configuration),
-    "inviter.messages": tokenKeys.length === plan.messages.length + 1 && areDifferent(tokenKeys.map(({ modulus }) => modulus)),
-  }
-  if (Object.values(checks).every(Boolean)) await checkTokenKeys(tokenKeys)
-  return checks
-}
-
-/** Whether two names are of one organization: white space and the case of A to Z do not count. */
-const isSame = (one: string, other: string): boolean => plain(one) === plain(other)
-
-const plain = (name: string): string => name.replace(/\s/g, "").replace(/[A-Z]/g, (letter) => letter.toLowerCase())
-
-const keyOf = (configuration: string): string => configuration.slice(6, -12)
-
-async function checkTokenKeys(keys: readonly TokenKeyText[]): Promise<void> {
-  const { checkKey, tokenKey } = await loaded(import("./blind.js"))
-  for (const { modulus, roots } of keys) {
-    const readable = isHex(modulus, 256) && Array.isArray(roots) && roots.every((root) => isHex(root, 256))
-    if (!readable) refuse("a token key is not in hexadecimal digits")
-    await checkKey(tokenKey(fromHex(modulus)), roots.map(fromHex)).catch((error: Error) => refuse(error.message))
   }
 }

@@ -1,4 +1,5 @@
 import { cellCount, haveCells, haveParities } from "./cells.js"
+import { isCondition } from "./conditions.js"
 import { refuse } from "./errors.js"
 import { bitsOf, checkQuestion, isMemoized, type Question } from "./questions.js"
 import { isCount } from "./shapes.js"
@@ -71,7 +72,13 @@ export function checkPlan(plan: Plan): void {
   const hidden = guarantee.crowd || messages.every(({ added }) => added)
   if (format !== "incrowd plan 1" || !named || !people || !hidden) refuse("the plan does not follow the protocol")
   if (guarantee.analysis === "outlier") refuse("the plan is not a guarantee")
-  question.forEach((each, at) => checkQuestion(each, new Map(question.slice(0, at).map((one) => [one.id, one]))))
+  const earlier = new Map<string, Question>()
+  for (const each of question) {
+    checkQuestion(each)
+    const { id, open, asked_if: condition } = each
+    if (condition !== undefined && (open || !isCondition(condition, earlier))) refuse(`the condition of question "${id}" does not follow the protocol`)
+    earlier.set(id, each)
+  }
   messages.forEach((message, i) => {
     const { noise_numerator: noise, copies, questions, cells, parities = true } = message
     const marked = typeof cells === "boolean" && parities === true

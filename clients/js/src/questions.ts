@@ -1,6 +1,5 @@
 import { channelOf } from "./channels.js"
 import { isTrimmed } from "./characters.js"
-import { isCondition } from "./conditions.js"
 import { refuse } from "./errors.js"
 import { types, type Question } from "./types/all.js"
 import { NO_ANSWER, NOT_ASKED, type QuestionType } from "./types/type.js"
@@ -40,14 +39,13 @@ export function bitsOf(question: Question): number {
 
 export const isMemoized = (question: Question): boolean => Boolean(question.memoized || question.randomizer?.memoized)
 
-/** Refuses a question that does not follow the protocol. earlier: those on which its condition may depend. */
-export function checkQuestion(question: Question, earlier: ReadonlyMap<string, Question>): void {
-  const { type, id, optional, open, memoized, randomizer, asked_if: condition } = question
+/** Refuses a question that does not follow the protocol, apart from its condition. */
+export function checkQuestion(question: Question): void {
+  const { type, id, optional, open, memoized, randomizer } = question
   const known = Object.hasOwn(types, type) && typeOf(question)
   const shaped = isTrimmed(id) && !id.includes(",") && typeof optional === "boolean" && randomizer !== undefined
   const marked = [open, memoized].every((mark) => mark === undefined || mark === true) && !((open || memoized) && randomizer)
   const able = known && (!open || (known.open && !memoized)) && (known.memoized || !isMemoized(question))
-  const asked = condition === undefined || (!open && isCondition(condition, earlier))
-  if (!shaped || !marked || !able || !asked || !known.fits(question)) refuse(`question "${id}" does not follow the protocol`)
+  if (!shaped || !marked || !able || !known.fits(question)) refuse(`question "${id}" does not follow the protocol`)
   if (randomizer) channelOf(randomizer, bitsOf(question), id)
 }

@@ -1,10 +1,17 @@
-import { sealedBytes, type Survey } from "./bundle.js"
+import { blind, finalize, tokenKey } from "./blind.js"
 import { concat, equal, fromHex, sha256, twoBytes, utf8, type Bytes } from "./bytes.js"
-import { IncrowdError, refuse } from "./errors.js"
-import { loaded } from "./loading.js"
-import type { MixersBundle } from "./parties.js"
+import type { IncrowdError, refuse } from "./errors.js"
+import type { MixersBundle, Survey } from "./parties.js"
 import { randomOrder, systemWords } from "./random.js"
-import { seal } from "./seal.js"
+import type { isUsable, seal } from "./seal.js"
+
+/** What the client gives to this code, which is loaded on demand and must not contain it again. */
+export interface Shared {
+  readonly IncrowdError: typeof IncrowdError
+  readonly refuse: typeof refuse
+  readonly seal: typeof seal
+  readonly isUsable: typeof isUsable
+}
 
 const INNER = utf8("incrowd inner 2\0")
 const OUTER = utf8("incrowd outer 2\0")
@@ -26,21 +33,26 @@ interface Drawn {
 }
 
 /** Seals a person's plaintexts for the collector and blinds what the inviter has to sign. Returns the bytes to store. */
-export async function blindSlots(survey: Survey<MixersBundle>, code: Bytes, stratum: Bytes, plaintexts: readonly Bytes[]): Promise<Bytes> {
+export async function blindSlots(
+  { refuse, seal }: Shared,
+  survey: Survey<MixersBundle>,
+  code: Bytes,
+  stratum: Bytes,
+  plaintexts: readonly Bytes[],
+): Promise<Bytes> {
   const { bundle, digest } = survey
   const inners = await seal(bundle.collector.key_configuration, INNER, concat(digest, stratum), plaintexts)
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE))
-  const [{ blind }, keys] = [await arithmetic(), await tokenKeys(bundle)]
   const messages = await signed(survey, { stratum, nonce, inners })
-  const blinded = await blind(messages, keys, systemWords).catch((error: Error) => refuse(error.message))
+  const blinded = await blind(messages, tokenKeys(bundle), systemWords).catch((error: Error) => refuse(error.message))
   const request = concat(digest, code, ...blinded.map(({ blinded }) => blinded))
   return concat(request, stratum, nonce, ...blinded.map(({ inverse }) => inverse), ...inners)
 }
 
-/** Reads stored bytes; all lengths follow from the bundle. */
-export function readDrawn({ bundle, digest }: Survey<MixersBundle>, bytes: Bytes): Drawn {
+/** Reads stored bytes; all lengths follow from the bundle. sealed: that of an inner report. */
+export function readDrawn({ IncrowdError }: Shared, { bundle, digest }: Survey<MixersBundle>, sealed: number, bytes: Bytes): Drawn {
   const slots = slotMessages(bundle).length
-  const [request, inners] = [DIGEST + CODE + (slots + 1) * SIGNATURE, slots * sealedBytes(bundle)]
+  const [request, inners] = [DIGEST + CODE + (slots + 1) * SIGNATURE, slots * sealed]
   const length = request + STRATUM + NONCE + (slots + 1) * SIGNATURE + inners
   if (bytes.length !== length || !equal(bytes.subarray(0, DIGEST), digest))
     throw new IncrowdError("length", "These bytes were not drawn for this survey.")
@@ -50,7 +62,7 @@ export function readDrawn({ bundle, digest }: Survey<MixersBundle>, bytes: Bytes
     stratum: bytes.slice(request, nonce),
     nonce: bytes.slice(nonce, inverses),
     inverses: cut(bytes.slice(inverses, -inners), SIGNATURE),
-    inners: cut(bytes.slice(-inners), sealedBytes(bundle)),
+    inners: cut(bytes.slice(-inners), sealed),
   }
 }
 
@@ -58,10 +70,15 @@ export function readDrawn({ bundle, digest }: Survey<MixersBundle>, bytes: Bytes
  * The upload, given the inviter's answer: an envelope for the second mixer for each slot, in random order. Unless all
  * signatures are valid there is none: an upload with fewer reports would tell the inviter whose it is.
  */
-export async function uploadOf(survey: Survey<MixersBundle>, drawn: Drawn, answer: Bytes): Promise<Bytes> {
+export async function uploadOf(
+  { IncrowdError, seal }: Shared,
+  survey: Survey<MixersBundle>,
+  drawn: Drawn,
+  answer: Bytes,
+): Promise<Bytes> {
   const { bundle, digest } = survey
   const { stratum, nonce, inverses, inners } = drawn
-  const [{ finalize }, keys, messages] = [await arithmetic(), await tokenKeys(bundle), await signed(survey, drawn)]
+  const [keys, messages] = [tokenKeys(bundle), await signed(survey, drawn)]
   if (answer.length !== keys.length * SIGNATURE)
     throw new IncrowdError("response", "The response is not that of an inviter. Nothing was uploaded.")
   const [entry, ...tokens] = await finalize(messages, keys, inverses, cut(answer, SIGNATURE)).catch((error: Error) => {
@@ -86,14 +103,11 @@ async function signed({ bundle, digest }: Survey<MixersBundle>, { stratum, nonce
 const slotMessages = ({ slots }: MixersBundle): number[] => slots.flatMap((count, message) => Array<number>(count).fill(message))
 
 /** The key of each token: that of the entry, then that of each slot. */
-async function tokenKeys(bundle: MixersBundle) {
-  const { tokenKey } = await arithmetic()
+function tokenKeys(bundle: MixersBundle) {
   const { entry, messages } = bundle.inviter
   const [first, ...others] = [entry, ...messages].map(({ modulus }) => tokenKey(fromHex(modulus)))
   return [first, ...slotMessages(bundle).map((message) => others[message])]
 }
-
-const arithmetic = () => loaded(import("./blind.js"))
 
 const cut = (bytes: Bytes, size: number): Bytes[] =>
   Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => bytes.slice(i * size, (i + 1) * size))

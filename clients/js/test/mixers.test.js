@@ -3,11 +3,13 @@ import * as node from "node:crypto"
 import { createServer } from "node:http"
 import { after, before, beforeEach, mock, test } from "node:test"
 
-import { readBundle, sealedBytes, uploadBytes } from "../lib/bundle.js"
+import { readBundle, uploadBytes } from "../lib/bundle.js"
 import { fromHex, toHex } from "../lib/bytes.js"
 import { canonical } from "../lib/canonical.js"
 import { fetchSurvey, requestTokens, sealAnswers, sendUpload, withdrawUpload } from "../lib/index.js"
-import { blindSlots, readDrawn, uploadOf } from "../lib/tokens.js"
+import { SHARED } from "../lib/mixing.js"
+import { sealedBytes } from "../lib/parties.js"
+import * as tokens from "../lib/tokens.js"
 import { pairOf, vectors } from "./vectors.js"
 
 const given = vectors("mixers")
@@ -16,6 +18,7 @@ const read = (text) => readBundle(bytes(text), node.createHash("sha256").update(
 const survey = await read(given.bundle)
 const answers = { smokes: true, region: "east" }
 const drawn = given.person
+const readDrawn = (survey, bytes) => tokens.readDrawn(SHARED, survey, sealedBytes(survey.bundle), bytes)
 const [code, stratum] = [drawn.code, survey.bundle.strata[drawn.stratum]]
 const patience = { whole: 3000, one: 400, first: 20, longest: 50 }
 const { RSA_NO_PADDING, RSA_PKCS1_PSS_PADDING } = node.constants
@@ -124,10 +127,10 @@ function wordsOf(order) {
   return words
 }
 
-const seal = () => blindSlots(survey, bytes(code), Uint8Array.of(0, drawn.stratum), hexed(drawn.plaintexts))
+const seal = () => tokens.blindSlots(SHARED, survey, bytes(code), Uint8Array.of(0, drawn.stratum), hexed(drawn.plaintexts))
 const random = [drawn.nonce, ...drawn.salts, ...drawn.blindings]
 let stored
-const upload = () => uploadOf(survey, readDrawn(survey, stored), fromHex(drawn.answer))
+const upload = () => tokens.uploadOf(SHARED, survey, readDrawn(survey, stored), fromHex(drawn.answer))
 
 test("the same randomness gives the request of the vectors, and what is stored before it", async () => {
   stored = await fixed(random, drawn.inner_ephemerals, seal)

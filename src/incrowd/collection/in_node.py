@@ -27,7 +27,7 @@ from incrowd.collection.protocol.upload import upload_length
 OLDEST = 20  # version of Node
 STOPPED = "the client in Node stopped"
 _PAGE = files("incrowd.collection.page")
-_MODULES = ("incrowd-sdk.js", "x-wing.js", "blind.js")
+_MODULES = ("incrowd-sdk.js", "x-wing.js", "mixers.js")
 
 
 def node() -> str | None:

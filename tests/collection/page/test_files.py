@@ -16,7 +16,7 @@ from incrowd.collection.protocol.problem import KINDS
 from tests.oracles import mixers
 from tests.oracles.make_vectors import INVITED
 
-BUILT = "incrowd-sdk.js", "blind.js", "x-wing.js"
+BUILT = "incrowd-sdk.js", "mixers.js", "x-wing.js"
 HOSTILE = "</script><script>alert(1)</script>"
 DATA = re.compile(r'<script type="application/json" id="(\w+)">(.*?)</script>', re.DOTALL)
 

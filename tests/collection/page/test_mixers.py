@@ -142,7 +142,7 @@ class TestReading:
         assert all(each["url"].startswith((*allowed, "about:blank")) for each in seen.asked)
         assert seen.complaints == []
         loaded = {each["url"].rpartition("/")[2] for each in seen.asked}
-        assert {"blind.js", "x-wing.js"} <= loaded
+        assert {"mixers.js", "x-wing.js"} <= loaded
 
 
 class TestSending:

@@ -1,11 +1,20 @@
 import type { Randomizer } from "../channels.js"
-import type { Condition } from "../conditions.js"
 import { IncrowdError } from "../errors.js"
 import { areDifferent } from "../shapes.js"
 import { isTrimmed } from "../characters.js"
 
 /** A text, or texts by the tags of their languages. */
 export type Words = string | { readonly [language: string]: string }
+
+/** Compares the answer to a question with one of its answers, or with an edge of its ranges. */
+export type Comparison = { readonly question: string; readonly answer?: string; readonly at_least?: number; readonly below?: number }
+
+/** Whom a question is asked, by the answers to earlier questions (docs/protocol.md, "Conditions"). */
+export type Condition =
+  | Comparison
+  | { readonly not: Condition }
+  | { readonly all: readonly Condition[] }
+  | { readonly any: readonly Condition[] }
 
 /** What the questions of all types have. */
 export interface Common {
