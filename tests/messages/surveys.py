@@ -54,6 +54,16 @@ def asked_if(condition, **keys):
     return lambda _: survey(*asked)
 
 
+PART, SCALE = {"id": "s", "title": "Habits"}, {"id": "m", "text": "How often?", "type": "yesno"}
+
+
+def parted(*more, **parts):
+    """A survey with a section and a matrix. more: keys of further questions."""
+    first = {"id": "a", "section": "s", "matrix": "m"}
+    others = [{"id": f"b{n}", "type": "yesno"} | keys for n, keys in enumerate(more)]
+    return lambda _: survey(first, *others, **parts)
+
+
 def by_services(*questions, privacy=(), **more):
     """A survey whose noise the services add, and that asks for something they cannot do."""
     promise = {"epsilon": 2.0, "delta": 1e-5, "noise": "services"} | dict(privacy)
@@ -75,6 +85,24 @@ CASES = {
         YESNO | {"randomizer": {"kind": "bit flip", "noise": 0.2}}
     ),
     "words with services": by_services({"id": "w", "type": "text", "block": 32, "cohorts": 4}),
+    "a section twice": parted(section=[PART, PART], matrix=[SCALE]),
+    "a section that is not there": parted({"section": "s2"}, section=[PART], matrix=[SCALE]),
+    "a section without questions": parted(section=[PART, PART | {"id": "s2"}], matrix=[SCALE]),
+    "a question of an unknown matrix": lambda _: survey({"id": "q", "matrix": "none"}),
+    "a title in another language": parted(
+        section=[PART | {"title": {"de": "Sie"}}], matrix=[SCALE]
+    ),
+    "a divided section": parted({}, {"section": "s"}, section=[PART], matrix=[SCALE]),
+    "a number in a matrix": lambda _: survey(
+        {"id": "n", "type": "number", "edges": [0, 1], "matrix": "m"}, matrix=[SCALE]
+    ),
+    "unlike items of a matrix": parted(
+        {"section": "s", "matrix": "m", "optional": True}, section=[PART], matrix=[SCALE]
+    ),
+    "another option that is not listed": lambda _: survey(options(2, other="something else")),
+    "a minimum above the maximum": lambda _: survey(
+        {"id": "n", "type": "number", "edges": [0, 1], "minimum": 3, "maximum": 2}
+    ),
     "an option that is a state": lambda _: survey(options(2, options=["x", "not asked"])),
     "no condition": asked_if("a yes"),
     "a condition of unknown characters": asked_if('a = "yes'),

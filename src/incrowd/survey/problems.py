@@ -18,6 +18,7 @@ from incrowd.survey.codes import KEYS, code_problems
 from incrowd.survey.conditions import AnswerComparison, IsAnswer, comparisons
 from incrowd.survey.crossings import crossing_problem, parities_problem
 from incrowd.survey.formulas import BETWEEN, IS, Formula, formula_problems, meant
+from incrowd.survey.layout import layout_problems, layout_words
 from incrowd.survey.open import open_problems
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
 from incrowd.survey.question import MOST_TOGETHER, SHOWN, AnyQuestion
@@ -107,6 +108,7 @@ def cross_problems(survey: WrittenSurvey, left_out: InvalidParts = NOTHING) -> I
         yield from _memory_problems((*path, "questions"), part.questions, questions)
     for path, table in tables:
         yield from _alone_problems((*path, "questions"), table.questions, questions)
+    yield from _layout_problems(survey, left_out)
     yield from _condition_problems(survey, questions, left_out)
     unfit = list(_regression_problems(survey, questions, left_out))
     yield from unfit
@@ -132,6 +134,16 @@ def _alone_problems(
     alone = [id for id in names if id in questions and questions[id].one_way_only]
     if alone and len(names) > 1:
         yield Problem(path, "survey.text-in-table", value=alone[0])
+
+
+def _layout_problems(survey: WrittenSurvey, left_out: InvalidParts) -> Iterator[Problem]:
+    """Yield mistakes in sections and matrices, and in their texts."""
+    if left_out.ids or {"section", "matrix"} & left_out.lists:
+        return
+    yield from layout_problems(survey.questions, survey.sections, survey.matrices)
+    for path, words in layout_words(survey.frame, survey.sections, survey.matrices):
+        if isinstance(words, dict) and survey.language not in words:
+            yield Problem(path, "survey.no-main-language", language=survey.language)
 
 
 def _condition_problems(

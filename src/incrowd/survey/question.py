@@ -82,10 +82,10 @@ class AnyQuestion(Frozen):
     asked" is then one more answer, which the device of everybody else sends. randomizer: a
     device with fixed probabilities, instead of the planner's bit flip. memoized: whether the
     planner's bit flips are drawn once for each device and answer, and repeated in every round.
-    open: whether the answer is sent in the clear instead of being randomized. text, help,
-    labels: the wording that people read; labels by answer. shares: the expected share of each
-    answer among those who are asked; only forecasts use it, neither the noise nor the guarantee
-    nor a device.
+    open: whether the answer is sent in the clear instead of being randomized. section, matrix:
+    the parts of the questionnaire that the question belongs to. text, help, labels: the wording
+    that people read; labels by answer. shares: the expected share of each answer among those
+    who are asked; only forecasts use it, neither the noise nor the guarantee nor a device.
 
     The defaults are those of a question with exactly one of some named answers. A type states
     its differences once, and the rest of the package asks the question.
@@ -123,6 +123,8 @@ class AnyQuestion(Frozen):
         alias="memoized", default=False, strict=True, exclude_if=lambda set: not set
     )
     open: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
+    section: str | None = Field(default=None, strict=True, exclude_if=_is_none)
+    matrix: str | None = Field(default=None, strict=True, exclude_if=_is_none)
     text: Wordings | None = Field(default=None, exclude_if=_is_none)
     help: Wordings | None = Field(default=None, exclude_if=_is_none)
     labels: dict[str, Wordings] | None = Field(default=None, exclude_if=_is_none)

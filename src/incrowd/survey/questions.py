@@ -35,6 +35,8 @@ def _typed(raw: Any) -> AnyQuestion:
         return AnyQuestion.model_validate(raw)
     kind = type_of(raw)
     if kind is None:
+        if "type" not in raw and "matrix" in raw:
+            raise Mistake("matrix", "survey.no-matrix-type", value=raw["matrix"])
         if "type" not in raw:
             raise Mistake("type", "survey.no-type", types=list(TYPES))
         raise Mistake("type", "survey.unknown-type", value=raw["type"], types=list(TYPES))

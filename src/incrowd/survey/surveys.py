@@ -12,6 +12,13 @@ from incrowd import views
 from incrowd.errors import SurveyError
 from incrowd.survey.codes import Codes, with_codes
 from incrowd.survey.formulas import Formula
+from incrowd.survey.layout import (
+    QuestionMatrix,
+    QuestionSection,
+    SurveyFrame,
+    layout_words,
+    with_layout,
+)
 from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import cross_problems, mistakes, right_problems
 from incrowd.survey.question import MERGED
@@ -67,6 +74,12 @@ class Survey(views.Notebook, WrittenSurvey):
         Questions that are crossed with every requested table, so that it can be weighted by them.
     small_strata : {"delete", "merge"}
         What happens to strata with fewer people than the crowd.
+    frame : SurveyFrame
+        What people read before and after the questions, [page] in a TOML file.
+    sections : tuple of QuestionSection
+        The pages of the survey, each of consecutive questions.
+    matrices : tuple of QuestionMatrix
+        The tables of consecutive questions with the same answers.
     privacy : Privacy
         The requested guarantee.
     questions : tuple of Question
@@ -139,7 +152,7 @@ class Survey(views.Notebook, WrittenSurvey):
         SurveyError
             With every mistake at once.
         """
-        raw = with_labels(with_codes(raw))
+        raw = with_labels(with_layout(with_codes(raw)))
         try:
             return cls.model_validate(raw)
         except ValidationError as error:
@@ -156,6 +169,8 @@ class Survey(views.Notebook, WrittenSurvey):
     def languages(self) -> tuple[str, ...]:
         """The languages of the survey's texts, its main language first."""
         tags = {tag for question in self.questions for tag in languages(question)}
+        framing = layout_words(self.frame, self.sections, self.matrices)
+        tags |= {tag for _, words in framing if isinstance(words, dict) for tag in words}
         return (self.language, *sorted(tags - {self.language}))
 
     def text_of(self, id: str, language: str = "") -> str:
@@ -214,6 +229,9 @@ class Survey(views.Notebook, WrittenSurvey):
 
 
 _PARTS: dict[str, type[Frozen]] = {
+    "page": SurveyFrame,
+    "section": QuestionSection,
+    "matrix": QuestionMatrix,
     "privacy": Privacy,
     "table": Table,
     "regression": Formula,

@@ -119,7 +119,7 @@ def hidden_problems(raw: Mapping[str, Any]) -> Iterator[Problem]:
     Codes may contain any characters: they match a data file and are never shown.
     """
     for place, text in texts(raw):
-        paragraphs = place[:1] == ("question",) and len(place) > 2 and place[2] in _FIELDS
+        paragraphs = any(key in _PARAGRAPHS.get(place[:1], ()) for key in place[1:3])
         if place[:1] != ("codes",) and (characters := hidden(text, paragraphs)):
             yield Problem(place or ("survey",), "survey.hidden-character", character=characters)
 
@@ -141,6 +141,12 @@ def look_alike_warnings(questions: Iterable[Any], strata: Iterable[str] = ()) ->
 
 
 _FIELDS = ("text", "help")
+_PARAGRAPHS: dict[tuple[object, ...], tuple[str, ...]] = {  # texts that may have line breaks
+    ("question",): _FIELDS,
+    ("section",): _FIELDS,
+    ("matrix",): _FIELDS,
+    ("page",): ("consent", "thanks"),
+}
 
 
 def _all_words(question: Readable) -> dict[tuple[str, ...], str | Mapping[str, str]]:

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from incrowd.survey.codes import Codes
 from incrowd.survey.formulas import Formula, meant
+from incrowd.survey.layout import QuestionMatrix, QuestionSection, SurveyFrame
 from incrowd.survey.question import AnyQuestion
 from incrowd.survey.questions import Question
 from incrowd.survey.toml import Frozen, Real
@@ -108,6 +109,9 @@ class WrittenSurvey(Frozen):
     small_strata: Literal["delete", "merge"] = Field(
         default="delete", exclude_if=lambda rule: rule == "delete"
     )
+    frame: SurveyFrame = Field(alias="page", default=SurveyFrame(), exclude_if=SurveyFrame().__eq__)
+    sections: tuple[QuestionSection, ...] = Field(alias="section", default=(), exclude_if=_none)
+    matrices: tuple[QuestionMatrix, ...] = Field(alias="matrix", default=(), exclude_if=_none)
     privacy: Privacy
     questions: tuple[Question, ...] = Field(alias="question", min_length=1)
     joint_tables: tuple[Table, ...] = Field(alias="table", default=())

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from incrowd.errors import Unfit
 from incrowd.survey.forms import OPTIONS, DesignForm, PageField
-from incrowd.survey.question import MOST_TOGETHER, NO_ANSWER, NOT_ASKED, AnyQuestion
+from incrowd.survey.question import MOST_TOGETHER, NO_ANSWER, NOT_ASKED, SHOWN, AnyQuestion
+from incrowd.survey.toml import Mistake
 
 
 class WithOptions(AnyQuestion):
-    """A question whose options the survey lists."""
+    """A question whose options the survey lists. other: the option of those who would give another
+    answer; the page says that it does not ask which."""
 
     options: tuple[str, ...] = Field(min_length=2)
+    other: str | None = Field(default=None, strict=True, exclude_if=lambda option: option is None)
 
     @field_validator("options")
     @classmethod
@@ -31,6 +34,13 @@ class WithOptions(AnyQuestion):
         if any(not name or name != name.strip() for name in options):
             raise Unfit("survey.blank-option")
         return options
+
+    @model_validator(mode="after")
+    def _other_listed(self) -> Self:
+        if self.other is not None and self.other not in self.options:
+            options = self.options[:SHOWN]
+            raise Mistake("other", "survey.other-not-listed", value=self.other, options=options)
+        return self
 
     @property
     def choices(self) -> tuple[str, ...]:

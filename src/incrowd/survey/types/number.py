@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import ClassVar, Literal, TypeGuard
+from typing import ClassVar, Literal, Self, TypeGuard
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import Unfit
 from incrowd.survey.conditions import AnswerComparison, AtLeast, IsAnswer
 from incrowd.survey.forms import EDGES, DesignForm, PageField
 from incrowd.survey.question import AnswerColumn, AnyQuestion, Read, listed
-from incrowd.survey.toml import Real
+from incrowd.survey.toml import Mistake, Real
+
+
+def _is_none(value: object) -> bool:
+    return value is None
 
 
 class WithEdges(AnyQuestion):
-    """edges: numbers that rise."""
+    """edges: numbers that rise. minimum, maximum, whole: what people may type on the survey page;
+    files of answers may have other numbers."""
 
     of_numbers: ClassVar[bool] = True
     named: ClassVar[bool] = False
     not_open: ClassVar[Sentence | None] = sentence("survey.open-numbers")
 
     edges: tuple[Real, ...] = Field(min_length=2)
+    minimum: Real | None = Field(default=None, exclude_if=_is_none)
+    maximum: Real | None = Field(default=None, exclude_if=_is_none)
+    whole: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
 
     @field_validator("edges")
     @classmethod
@@ -30,6 +38,12 @@ class WithEdges(AnyQuestion):
         if any(b <= a for a, b in pairwise(edges)):
             raise Unfit("survey.rising-edges")
         return edges
+
+    @model_validator(mode="after")
+    def _typeable(self) -> Self:
+        if self.minimum is not None and self.maximum is not None and self.minimum > self.maximum:
+            raise Mistake("minimum", "survey.minimum-above", value=self.minimum, most=self.maximum)
+        return self
 
     def client_answer(self, text: str) -> float:
         """Return the number."""
