@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,7 +28,8 @@ from incrowd.estimation.cells import answer_sums, planned_noise, planned_table, 
 from incrowd.estimation.decoders import question_decoder
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.plans import JointReport, Message, Plan, fixed_channel
-from incrowd.survey import AnyQuestion, Survey, Text, takes_words
+from incrowd.survey import NOT_ASKED, AnyQuestion, Survey, Text, takes_words
+from incrowd.survey.asking import asked_share
 from incrowd.survey.crossings import cell_answers
 
 RARE = 0.1  # uneven: people who say yes, and people who do not answer an optional question
@@ -141,23 +142,35 @@ def weight(survey: Survey, message: Message, ids: Iterable[str]) -> float:
 # --- assumed shares --------------------------------------------------------------------------
 
 
-def assumed_shares(question: AnyQuestion, even: bool) -> np.ndarray:
-    """Return the assumed share of each answer: the stated ones; otherwise all alike, or uneven.
+def assumed_shares(survey: Survey, question: AnyQuestion, even: bool) -> np.ndarray:
+    """Return the assumed share of each answer among all people.
+
+    Whom a question is asked follows from the assumed shares of the answers that decide this.
+    """
+    shares = shares_of_asked(question, even)
+    if question.asked_if is None:
+        return shares
+    asked = asked_share(question, survey.questions, partial(shares_of_asked, even=even))
+    return asked * shares if question.hashed else np.append(asked * shares, 1 - asked)
+
+
+def shares_of_asked(question: AnyQuestion, even: bool) -> np.ndarray:
+    """Return the assumed share of each answer but "not asked" among those who are asked: the stated
+    ones; otherwise all alike, or uneven.
 
     Uneven is one yes in ten, and of other questions each answer half as common as the previous one.
     Even options of a `multi` question are half of what is allowed. A text question has one word
     here: one that hardly anybody has, or one that half of the people have.
     """
     if (stated := question.stated_shares) is not None:
-        return np.array(stated)
+        return np.array(stated[:-1] if question.asked_if else stated)
     if question.hashed:
         return np.array([0.0 if even else 0.5])
     if even:
-        options = len(question.answers)
+        options = len(question.answers) - (NOT_ASKED in question.answers)
         return np.full(options, question.answers_given / options)
     shares = np.array(question.uneven_shares)
-    shares = np.append((1 - RARE) * shares, RARE) if question.optional else shares
-    return np.append(shares, 0.0) if question.asked_if else shares
+    return np.append((1 - RARE) * shares, RARE) if question.optional else shares
 
 
 class CellVariances(NamedTuple):
@@ -213,7 +226,7 @@ def _table_variances(
 ) -> TableVariances:
     cells = cell_variances(survey, parts, ids, even)
     empty = cells.can_be_empty if cells.can_be_empty.any() else np.full(len(cells.share), True)
-    shares = [assumed_shares(survey.question(id), even) for id in ids]
+    shares = [assumed_shares(survey, survey.question(id), even) for id in ids]
     people = math.prod(float(each.sum()) for each in shares)
     sampling = people - math.prod(float(each @ each) for each in shares)
     noise = 0.0
@@ -242,7 +255,7 @@ def cell_variances(
     most: among these is the one with the largest variance, if all is bit flips.
     """
     questions = [survey.question(id) for id in ids]
-    shares = [assumed_shares(question, even) for question in questions]
+    shares = [assumed_shares(survey, question, even) for question in questions]
     places = _places(shares)
     at = [share[place] for share, place in zip(shares, places, strict=True)]
     share = np.prod(at, axis=0)

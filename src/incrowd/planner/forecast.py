@@ -24,14 +24,14 @@ def expected(plan: Outline, question: WithEdges, even: bool) -> AmountEvidence:
     """Return the expected evidence about an amount from a plan's crowd. even: as in
     `assumed_shares`."""
     crowd, bits = plan.survey.crowd, question.domain.bits
-    record = np.append(1.0, assumed_shares(question, even)[-bits:])
+    record = np.append(1.0, assumed_shares(plan.survey, question, even)[-bits:])
 
     def counts(message: JointReport) -> np.ndarray:
         return np.asarray(
             crowd * message.copies * (message.channels[question.id].reported(bits) @ record)
         )
 
-    shares = partial(assumed_shares, even=even)
+    shares = partial(assumed_shares, plan.survey, even=even)
     return evidence(plan, question, expected_readings(plan, (question.id,), crowd, counts, shares))
 
 
@@ -131,7 +131,7 @@ def forecast(plan: Outline) -> tuple[TableForecast, ...]:
 
 def _forecast(plan: Outline, ids: QuestionIds) -> TableForecast:
     survey, people = plan.survey, plan.survey.crowd
-    cells = math.prod(len(assumed_shares(survey.question(id), even=True)) for id in ids)
+    cells = math.prod(len(assumed_shares(survey, survey.question(id), even=True)) for id in ids)
     both = table_variances(survey, plan.messages, ids)
     even, uneven = (math.sqrt(each.largest / people) for each in both)
     empty = math.sqrt(max(each.noise_if_empty for each in both) / people)

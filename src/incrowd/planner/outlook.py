@@ -124,7 +124,7 @@ def outlook(outline: Outline) -> Outlook:
 
 def _cells(outline: Outline, table: TableForecast) -> Iterator[CellOutlook]:
     survey, ids = outline.survey, table.questions
-    answers = [_answers(survey.question(id)) for id in ids]
+    answers = [_answers(survey, survey.question(id)) for id in ids]
     if math.prod(map(len, answers)) != table.cells:
         return
     parts = parts_of(survey, outline.messages, ids)
@@ -145,9 +145,9 @@ def _cells(outline: Outline, table: TableForecast) -> Iterator[CellOutlook]:
         )
 
 
-def _answers(question: AnyQuestion) -> tuple[str, ...]:
+def _answers(survey: Survey, question: AnyQuestion) -> tuple[str, ...]:
     """Return the answers to a question; of a text question, one word in place of all."""
-    shares = assumed_shares(question, even=True)
+    shares = assumed_shares(survey, question, even=True)
     return question.recorded if len(question.recorded) == len(shares) else ("",) * len(shares)
 
 

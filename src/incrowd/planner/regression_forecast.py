@@ -63,6 +63,7 @@ from incrowd.methods import Family, Penalty, RegressionMethod
 from incrowd.plans import JointReport, Outline, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.plans.strata import strata
+from incrowd.survey import Survey
 from incrowd.survey.formulas import Formula, share_problems
 from incrowd.survey.merging import Merge
 
@@ -213,7 +214,7 @@ def _forecast(
         ways_out=() if rare else tuple(_ways_out(plan, formula, expecting)),
         enough=None if rare else _enough(plan, expected),
         even=_if_even(_READS[method](merged, model, shares, noise_only))
-        if _uneven_shares(model, shares)
+        if _uneven_shares(plan.survey, model, shares)
         else None,
     )
 
@@ -229,7 +230,7 @@ def _expecting(
     shares are equally common, or that they are uneven."""
     model, merged = model_of(plan.survey, formula), with_merged(plan, formula.merge)
     cases = [shares]
-    if uneven := _uneven_shares(model, shares):
+    if uneven := _uneven_shares(plan.survey, model, shares):
         cases.append({**shares, **uneven})
     each = [_READS[method](merged, model, case, noise_only) for case in cases]
     return _Expected(
@@ -239,11 +240,11 @@ def _expecting(
     )
 
 
-def _uneven_shares(model: Model, shares: GuessedShares) -> GuessedShares:
+def _uneven_shares(survey: Survey, model: Model, shares: GuessedShares) -> GuessedShares:
     """Return uneven shares of the answers to a model's questions whose shares are not stated."""
     questions = (each.question for each in (model.outcome, *model.predictors))
     return {
-        q.id: tuple(assumed_shares(q.with_merged(()), even=False).tolist())
+        q.id: tuple(assumed_shares(survey, q.with_merged(()), even=False).tolist())
         for q in questions
         if not (q.open or q.id in shares)
     }
@@ -273,10 +274,15 @@ def _with_error(each: Coefficient, error: float) -> Coefficient:
 
 
 def _shares_of(plan: Outline, model: Model, stated: GuessedShares) -> GuessedShares:
-    """Return the stated shares of the answers to a model's questions."""
-    shares = {**plan.survey.shares, **stated}
-    ids = [each.question.id for each in (model.outcome, *model.predictors)]
-    return {id: shares[id] for id in ids if id in shares}
+    """Return the stated shares of the answers to a model's questions, and of those that not
+    everybody is asked."""
+    survey, ids = plan.survey, [each.question.id for each in (model.outcome, *model.predictors)]
+    known = {
+        question.id: tuple(assumed_shares(survey, question, even=True).tolist())
+        for question in map(survey.question, ids)
+        if question.asked_if is not None or question.id in survey.shares
+    }
+    return known | {id: stated[id] for id in ids if id in stated}
 
 
 def expected_fit(plan: Outline, formula: Formula, noise_only: bool = False) -> ModelFit:

@@ -223,7 +223,8 @@ class Survey(views.Notebook, WrittenSurvey):
 
     @property
     def shares(self) -> dict[str, tuple[float, ...]]:
-        """The expected shares of the answers to each question that states them, by its id."""
+        """The expected shares of the answers to each question that states them, among those who are
+        asked, by its id."""
         stated = {question.id: question.stated_shares for question in self.questions}
         return {id: shares for id, shares in stated.items() if shares is not None}
 

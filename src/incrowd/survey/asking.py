@@ -1,0 +1,99 @@
+"""The expected share of people whom a question is asked, if answers are independent."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from incrowd.survey.conditions import AnswerComparison, Condition, comparisons, holds
+from incrowd.survey.question import NOT_ASKED, AnyQuestion
+
+Comparisons = frozenset[AnswerComparison]
+SharesOfAsked = Callable[[AnyQuestion], Sequence[float] | np.ndarray]
+
+
+def asked_share(
+    question: AnyQuestion, questions: Sequence[AnyQuestion], shares: SharesOfAsked
+) -> float:
+    """Return the share of people whom a question is asked.
+
+    Answers to different questions are assumed to be independent among those who are asked both.
+    questions: of the survey, in order. shares: the share of each answer of a record but "not
+    asked", among those who are asked.
+    """
+    if question.asked_if is None:
+        return 1.0
+    needed = _needed(question, {each.id: each for each in questions})
+    laws: dict[Comparisons, float] = {frozenset(): 1.0}  # of the comparisons that hold
+    for each in questions:
+        if each.id in needed:
+            laws = _with_answers(each, needed[each.id], laws, shares(each))
+    return float(sum(law for true, law in laws.items() if _holds(question.asked_if, true)))
+
+
+def _needed(
+    question: AnyQuestion, questions: dict[str, AnyQuestion]
+) -> dict[str, set[AnswerComparison]]:
+    """Return all comparisons on which it depends whether a question is asked, by their question,
+    also those on which it depends whether these questions are asked."""
+    needed: dict[str, set[AnswerComparison]] = {}
+    left = [question]
+    while left:
+        condition = left.pop().asked_if
+        for comparison in comparisons(condition) if condition is not None else ():
+            if comparison.question not in needed:
+                left.append(questions[comparison.question])
+            needed.setdefault(comparison.question, set()).add(comparison)
+    return needed
+
+
+def _holds(condition: Condition | None, true: Comparisons) -> bool:
+    if condition is None:
+        return True
+    return bool(holds(condition, lambda comparison: np.array(comparison in true)))
+
+
+def _with_answers(
+    question: AnyQuestion,
+    compared: set[AnswerComparison],
+    laws: dict[Comparisons, float],
+    shares: Sequence[float] | np.ndarray,
+) -> dict[Comparisons, float]:
+    """Return the law of the comparisons that hold, with those of one more question."""
+    asked = dict(_patterns(question, compared, shares))
+    result: dict[Comparisons, float] = defaultdict(float)
+    for true, law in laws.items():
+        if _holds(question.asked_if, true):
+            for pattern, share in asked.items():
+                result[true | pattern] += law * share
+        else:
+            place = question.recorded.index(NOT_ASKED)
+            result[true | _decided(question, compared, place)] += law
+    return dict(result)
+
+
+def _decided(question: AnyQuestion, compared: set[AnswerComparison], place: int) -> Comparisons:
+    return frozenset(each for each in compared if place in (question.deciding(each) or ()))
+
+
+def _patterns(
+    question: AnyQuestion, compared: set[AnswerComparison], shares: Sequence[float] | np.ndarray
+) -> Iterator[tuple[Comparisons, float]]:
+    """Yield which comparisons can hold together, and the share of people for whom they do."""
+    law: dict[Comparisons, float] = defaultdict(float)
+    if question.exclusive:
+        for place, share in enumerate(shares):
+            law[_decided(question, compared, place)] += share
+        yield from law.items()
+        return
+    law[frozenset()] = 1  # options are chosen independently of each other
+    for comparison in compared:
+        chosen = sum(shares[place] for place in question.deciding(comparison) or ())
+        law = {
+            pattern | extra: weight * share
+            for pattern, weight in law.items()
+            for extra, share in ((frozenset([comparison]), chosen), (frozenset(), 1 - chosen))
+        }
+    yield from law.items()
