@@ -473,7 +473,7 @@ def _quality(
     """Return the quality of one table over all trials."""
     change = trial.asked.change
     estimates, intervals = zip(*results, strict=True)
-    truth = _truth(trial.plan, population, ids, change is not None and change.answered)
+    truth = _truth(trial.plan, population, ids, change is not None and bool(change.left_out))
     theory = np.full(truth.shape, np.nan)
     if change is None:
         theory = _theory(trial.plan, population, ids, estimates[0].error.noise_only, trial.number)
@@ -495,7 +495,9 @@ def _change(
         id: dict(zip(plan.survey.question(id).answers, population.cells(plan, (id,)), strict=True))
         for id in weight_to
     }
-    return TableChange(known_margins(plan.survey, shares) if shares else (), answered)
+    return TableChange(
+        known_margins(plan.survey, shares) if shares else (), UNANSWERED if answered else ()
+    )
 
 
 def _truth(plan: Plan, population: Everybody, ids: QuestionIds, answered: bool) -> np.ndarray:

@@ -6,7 +6,7 @@ A covariance has a row and a column for each cell, and is computed only on reque
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy
@@ -17,6 +17,13 @@ from incrowd.estimation.small_counts import PublishedCounts
 NOISE_AND_SAMPLING = "noise and sampling"
 NOISE_ONLY = "noise alone"
 ROUNDOFF = 1e-12  # of the largest variance
+
+
+class TestedShares(Protocol):
+    """Shares whose intervals hold what a test of their own does not reject."""
+
+    def ends(self, level: float) -> Ends:
+        """Return the ends of the interval of each share."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,8 @@ class CellErrors:
     for all. constant: whether the noise does not depend on the answers, as in cells; intervals are
     then those of `score_ends`. p_values: of "nobody gave this answer", for a table from cells.
     published: the counts of the cells, if services added noise with a known law; intervals of few
-    people are then exact.
+    people are then exact. within: the tests of shares of some people whose number is estimated too,
+    from which their intervals are made.
 
     covariance: None, or shape (cells, cells), cells in C order; noise_covariance: the same for the
     noise alone. overlaps: whether it is known how many people gave two answers to a question at
@@ -47,6 +55,7 @@ class CellErrors:
     constant: bool = False
     p_values: np.ndarray | None = None
     published: PublishedCounts | None = None
+    within: TestedShares | None = None
     covariance: np.ndarray | None = None
     noise_covariance: np.ndarray | None = None
     overlaps: bool = True
@@ -88,6 +97,8 @@ class CellErrors:
 
     def intervals(self, estimate: np.ndarray, people: float) -> Ends:
         """Return the ends of the interval of each cell. people: those drawn at random."""
+        if self.within:
+            return self.within.ends(self.level)
         if exact := self.exact:
             return exact.intervals(self.level, census=self.noise_only)
         multiplier = float(scipy.special.ndtri((1 + self.level) / 2))
@@ -192,6 +203,7 @@ class CellErrors:
             report=largest(self.report),
             p_values=None,
             published=None,
+            within=None,
             constant=False,
         )
 

@@ -41,10 +41,8 @@ from incrowd.estimation.weighting.weighting import (
     TableChange,
     counted_for,
     derived,
-    substantive,
-)
-from incrowd.estimation.weighting.weighting import (
-    of_those_who_answered as among_those_who_answered,
+    kept,
+    without,
 )
 from incrowd.estimation.wording import (
     IN_R,
@@ -352,7 +350,9 @@ def joint_table(
     ids = check_tables(plan, [questions])[0]
     change = None
     if margins is not None:
-        change = TableChange(known_margins(plan.survey, margins), of_those_who_answered)
+        change = TableChange(
+            known_margins(plan.survey, margins), UNANSWERED if of_those_who_answered else ()
+        )
     weighting = (counted_for(plan, ids, change),) if change else ()
     counted = count(plan, reports, tables=list(filter(None, (ids, *weighting))), kind="pairs")
     _, guarantee = check_arrived(plan, counted, options)
@@ -365,7 +365,7 @@ def joint_table(
     if change:
         population = change.population(joint.people)
     if of_those_who_answered and any(set(UNANSWERED) & set(each) for each in joint.answers):
-        cells, (joint, _) = substantive(joint), among_those_who_answered(joint)
+        cells, (joint, _) = kept(joint), without(joint)
         answered = float(cells.estimate.flat[-1])
     if noise_only:
         joint, cells = joint.noise_alone(), cells.noise_alone()
@@ -374,7 +374,7 @@ def joint_table(
         return result
     before = table(plan, counted, ids, noise_only, covariance=True, margin=True)
     return result._replace(
-        unweighted=among_those_who_answered(before)[0] if answered is not None else before,
+        unweighted=without(before)[0] if answered is not None else before,
         weighted_to=changed.table.provenance.weighted_to,
         error_ratio=changed.table.provenance.error_ratio,
     )

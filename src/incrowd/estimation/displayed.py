@@ -96,7 +96,7 @@ def changes(provenance: Provenance) -> dict[str, str]:
     """Return the columns `weighted_to` and `shares_of` of files, where figures are weighted, are
     shares of those who answered, or are shares of rounded amounts."""
     whose, rounding = provenance.whose, provenance.rounding
-    changed = provenance.answered or rounding
+    changed = provenance.left_out or rounding
     shares = {"shares_of": whose + rounding} if changed else {}
     return weight_column(provenance.weighted_to) | shares
 

@@ -13,6 +13,7 @@ from incrowd.catalog.sentences import Keyword
 from incrowd.encoding.bloom import candidate_places, normalize
 from incrowd.errors import ReportsError, TableError, UsageError
 from incrowd.estimation.amounts import Amounts, amounts, evidence, evidence_of
+from incrowd.estimation.asked import of_those_asked
 from incrowd.estimation.options import ReportOptions, WeightedOptions, without_sampling
 from incrowd.estimation.readings import (
     ReportPlaces,
@@ -52,7 +53,7 @@ from incrowd.reports.collection import Collection
 from incrowd.reports.consistency import nothing_of, people_of, smallest
 from incrowd.reports.tally import COUNTS, Tally, TallyKind, with_tables
 from incrowd.reports.tally import count as tallied
-from incrowd.survey import Survey, WithEdges, takes_numbers, takes_words
+from incrowd.survey import NOT_ASKED, UNANSWERED, Survey, WithEdges, takes_numbers, takes_words
 from incrowd.survey.question import QuestionIds
 
 Reports = Collection | Iterable[Collection]
@@ -152,7 +153,8 @@ def _change(plan: Plan, margins: GivenMargins | None, answered: bool) -> TableCh
     """Return how the tables are changed; None if they are not."""
     if margins is None and not answered:
         return None
-    return TableChange(() if margins is None else known_margins(plan.survey, margins), answered)
+    known = () if margins is None else known_margins(plan.survey, margins)
+    return TableChange(known, UNANSWERED if answered else ())
 
 
 def _changeable(
@@ -251,6 +253,7 @@ def estimate(
         tables = _held(plan, reports)
     wanted, counting, not_made = _changeable(plan, check_tables(plan, tables), change)
     paired = bool(covariance or simultaneous or change)
+    paired = paired or any(not plan.by_cells_alone(ids) for ids in _partly_asked(plan, wanted))
     if isinstance(reports, Tally):
         reports = _with_tables(plan, reports, _counted_for(plan, counting), paired)
     else:
@@ -332,6 +335,7 @@ class EstimateFigures(NamedTuple):
     """The figures of some people, under the names of `Estimates`."""
 
     tables: tuple[TableEstimate, ...]
+    asked: dict[str, TableEstimate]
     words: dict[str, WordEstimates]
     amounts: dict[str, Amounts]
     simultaneous: tuple[SimultaneousIntervals | None, ...]
@@ -354,13 +358,47 @@ def figures(
     the reason; without a change, an impossible table raises TableError."""
     tables = [ids for ids in wanted if ids[0] not in plan.survey.texts]
     texts = [ids for ids in wanted if options.candidates.get(ids[0])]
+    asked, none_asked = _asked(plan, counted, wanted, options)
     if options.change is None:
         items = {ids: _item(plan, counted, options, ids) for ids in tables}
         words = {ids: _words(plan, counted, options, ids) for ids in texts}
-        return _figures(plan, items, words, options, ())
+        return _figures(plan, items, words, options, none_asked)._replace(asked=asked)
     items, no_items = what_can_be_made(tables, partial(_item, plan, counted, options))
     words, no_words = what_can_be_made(texts, partial(_words, plan, counted, options))
-    return _figures(plan, items, words, options, (*no_items, *no_words))
+    not_made = (*no_items, *no_words, *none_asked)
+    return _figures(plan, items, words, options, not_made)._replace(asked=asked)
+
+
+def _partly_asked(plan: Plan, wanted: Sequence[QuestionIds]) -> list[QuestionIds]:
+    """Return the tables of one question that not everybody is asked."""
+    survey = plan.survey
+    return [
+        ids
+        for ids in wanted
+        if NOT_ASKED in survey.question(ids[0]).answers
+        and not (len(ids) > 1 or survey.question(ids[0]).hashed or wide_alone(survey, ids))
+    ]
+
+
+def _asked(
+    plan: Plan, counted: Tally, wanted: Sequence[QuestionIds], options: TableOptions
+) -> tuple[dict[str, TableEstimate], tuple[NotMade, ...]]:
+    """Return the tables of those who were asked, by question, and those that cannot be made. None
+    if all tables are of those who answered."""
+    change = options.change or TableChange((), (), options.noise_only, options.places)
+    if change.left_out:
+        return {}, ()
+    made, not_made = what_can_be_made(
+        _partly_asked(plan, wanted), lambda ids: of_those_asked(plan, counted, ids[0], change)
+    )
+    tables = {}
+    for ids, each in made.items():
+        error = each.error
+        if not options.covariance:
+            error = replace(error, covariance=None, noise_covariance=None)
+        provenance = replace(each.provenance, rounded=plan.survey.rounded(ids))
+        tables[ids[0]] = replace(each, error=error, provenance=provenance)
+    return tables, not_made
 
 
 def _strata(
@@ -375,7 +413,7 @@ def _strata(
         return
     closed = tuple(dict.fromkeys(filter(None, map(plan.survey.closed, wanted))))
     if (change := options.change) is None or not change.closed(plan.survey):
-        alone = change._replace(margins=()) if change and change.answered else None
+        alone = change._replace(margins=()) if change and change.left_out else None
         for names, crowd in counted.strata.items():
             part = counted.only([names])
             stratum = figures(plan, part, closed, options._replace(change=alone))
@@ -416,6 +454,7 @@ def _figures(
             intervals.append(at_once)
     return EstimateFigures(
         tables=tuple(tables),
+        asked={},
         words={id: each for (id,), each in words.items()},
         amounts={ids[0]: item.amounts for ids, item in items.items() if item.amounts},
         simultaneous=tuple(intervals),

@@ -42,7 +42,7 @@ from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import ClaimedRelease
 from incrowd.plans.message import message_facts
 from incrowd.plans.strata import label, left_out
-from incrowd.survey import Survey
+from incrowd.survey import NOT_ASKED, Survey
 from incrowd.views import Sheet, Square, Value, View, of_the_only
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ class _SomePeople:
     """The figures of some people, and their forms."""
 
     tables: tuple[TableEstimate, ...]
+    asked: Mapping[str, TableEstimate]
     words: Mapping[str, WordEstimates]
     amounts: Mapping[str, Amounts]
     simultaneous: tuple[SimultaneousIntervals | None, ...]
@@ -118,17 +119,29 @@ class _SomePeople:
 
     def complete(self, plan: Plan) -> Iterator[Shown]:
         """Yield every table with all its cells."""
+        yield from (item for item, _ in self._items(plan))
+
+    def _items(self, plan: Plan) -> Iterator[tuple[Shown, SimultaneousIntervals | None]]:
+        """Yield every table with all its cells, and its simultaneous intervals if it has any. After
+        a question that not everybody was asked, the table of those who were follows."""
         randomized = {question.id for question in plan.survey.randomized}
         truths = self.truth or (None,) * len(self.tables)
-        for table, truth in zip(self.tables, truths, strict=True):
+        together = self.simultaneous or (None,) * len(self.tables)
+        for table, truth, intervals in zip(self.tables, truths, together, strict=True):
             alone = plan.by_cells_alone(randomized & {*table.questions})
             # Of so many cells, most show only noise.
-            yield with_cells(table, truth, long=alone and table.estimate.size > MOST_LISTED)
+            long = alone and table.estimate.size > MOST_LISTED
+            yield with_cells(table, truth, long=long), intervals
+            if asked := self.asked_of(table.questions):
+                yield with_cells(asked, _among_asked(table, truth), long=False), None
+
+    def asked_of(self, ids: Sequence[str]) -> TableEstimate | None:
+        """Return the table of those who were asked, if not everybody was asked a question."""
+        return self.asked.get(ids[0]) if len(ids) == 1 else None
 
     def displayed(self, plan: Plan) -> Iterator[Shown]:
         """Yield every table with the cells to display, in the wording of the survey."""
-        together = self.simultaneous or (None,) * len(self.tables)
-        for item, intervals in zip(self.complete(plan), together, strict=True):
+        for item, intervals in self._items(plan):
             chosen = visible(item) if item.cells[0].above_noise is not None else item
             shown = chosen if intervals is None else at_once(chosen, intervals)
             yield as_read(shown, plan.survey)
@@ -136,12 +149,8 @@ class _SomePeople:
     def table_facts(self, plan: Plan) -> dict[str, Any]:
         """Return tables and words as JSON-ready data, and the tables that could not be made."""
         missing = [{"questions": each.questions, "reason": each.reason} for each in self.not_made]
-        together = self.simultaneous or (None,) * len(self.tables)
         return {
-            "tables": [
-                self._facts_of(plan.survey, item, intervals)
-                for item, intervals in zip(self.complete(plan), together, strict=True)
-            ],
+            "tables": [self._facts_of(plan.survey, *each) for each in self._items(plan)],
             "words": [_word_facts(id, words) for id, words in self.words.items()],
             **({"not_made": missing} if missing else {}),
         }
@@ -166,7 +175,8 @@ class _SomePeople:
             facts["text"] = read.questions
         if read.answers != table.answers:
             facts["labels"] = read.answers
-        if figures := self.amounts_of(table.questions):
+        figures = None if table.provenance.left_out else self.amounts_of(table.questions)
+        if figures:
             facts |= {name: each for name, each in asdict(figures).items() if each is not None}
         if intervals is not None:
             facts["simultaneous"] = {
@@ -190,6 +200,14 @@ class _SomePeople:
             yield from (
                 _record(id, row.word, row) | weight_column(words.weighted_to) for row in words.rows
             )
+
+
+def _among_asked(table: TableEstimate, truth: np.ndarray | None) -> np.ndarray | None:
+    """Return the true shares of the answers of those who were asked. table: of all people."""
+    if truth is None:
+        return None
+    last = table.answers[0].index(NOT_ASKED)
+    return np.asarray(truth[:last] / (1 - truth[last])) if truth[last] < 1 else None
 
 
 def _record(questions: str, answer: str, figures: Any) -> dict[str, Any]:
@@ -216,6 +234,7 @@ class StratumEstimates(_SomePeople):
     names: tuple[str, ...]
     people: int
     tables: tuple[TableEstimate, ...]
+    asked: Mapping[str, TableEstimate] = field(default_factory=dict)
     words: Mapping[str, WordEstimates] = field(default_factory=dict)
     amounts: Mapping[str, Amounts] = field(default_factory=dict)
     simultaneous: tuple[SimultaneousIntervals | None, ...] = ()
@@ -243,6 +262,8 @@ class Estimates(_SomePeople, views.Result):
         Recomputed for the smallest number of people of any message.
     tables : tuple of TableEstimate
         The tables.
+    asked : mapping of str to TableEstimate
+        For each question that not everybody was asked, by its id, the table of those who were.
     words : mapping of str to WordEstimates
         Of text questions, by id.
     amounts : mapping of str to Amounts
@@ -281,6 +302,7 @@ class Estimates(_SomePeople, views.Result):
     arrived: tuple[Arrived, ...]
     guarantee: Guarantee
     tables: tuple[TableEstimate, ...]
+    asked: Mapping[str, TableEstimate] = field(default_factory=dict)
     words: Mapping[str, WordEstimates] = field(default_factory=dict)
     amounts: Mapping[str, Amounts] = field(default_factory=dict)
     simultaneous: tuple[SimultaneousIntervals | None, ...] = ()

@@ -27,6 +27,7 @@ from incrowd.estimation.decoders import Decoder, by_axis, least_noise
 from incrowd.estimation.intervals import Ends, Intervals, sampling_variance
 from incrowd.estimation.small_counts import across_strata
 from incrowd.kernels.axes import transform as along_axes
+from incrowd.survey import NO_ANSWER
 from incrowd.views import Sheet
 
 MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
@@ -39,24 +40,27 @@ class Provenance:
     """The origin of the figures of a table.
 
     people: their number. influence: how far one malicious sender, who can send any reports, can
-    move a cell at most; k senders, k times as far (in `estimate_table`: how far one report can).
-    weighted_to: the names of the known margins to which the table is weighted. answered: whether
-    "no answer" is left out. error_ratio: the standard errors of a table that was changed in these
-    ways divided by those before the change, in the mean square. rounded: the questions whose
-    answers are amounts: each was rounded at random to an edge, and shares are of rounded amounts.
+    move a cell at most; k senders, k times as far (in `estimate_table`: how far one report
+    can). weighted_to: the names of the known margins to which the table is weighted. left_out:
+    the states of the people who are left out: those who gave no answer, or were not asked.
+    error_ratio: the standard errors of a table that was changed in these ways divided by those
+    before the change, in the mean square. rounded: the questions whose answers are amounts:
+    each was rounded at random to an edge, and shares are of rounded amounts.
     """
 
     people: float
     influence: float = 0.0
     weighted_to: tuple[str, ...] = ()
-    answered: bool = False
+    left_out: tuple[str, ...] = ()
     error_ratio: float | None = None
     rounded: tuple[str, ...] = ()
 
     @property
     def whose(self) -> str:
         """The people to whom the shares refer, in words."""
-        return "those who answered" if self.answered else "people"
+        if not self.left_out:
+            return "people"
+        return "those who answered" if NO_ANSWER in self.left_out else "those who were asked"
 
     @property
     def rounding(self) -> str:
@@ -481,10 +485,10 @@ def changed(
     table: TableEstimate,
     before: TableEstimate,
     weighted_to: tuple[str, ...],
-    answered: bool,
+    left_out: tuple[str, ...],
     influence: float,
 ) -> TableEstimate:
-    """Return a table that was weighted or restricted to those who answered, with the ratio of its
+    """Return a table that was weighted or restricted to some people, with the ratio of its
     errors to those of the table `before`."""
     errors = np.linalg.norm(before.error.whole)
     provenance = replace(
@@ -492,7 +496,7 @@ def changed(
         people=before.people,
         influence=influence,
         weighted_to=weighted_to,
-        answered=answered,
+        left_out=left_out,
         error_ratio=float(np.linalg.norm(table.error.whole) / errors) if errors else 1.0,
     )
     error = table.error.noise_alone() if before.error.noise_only else table.error

@@ -162,7 +162,7 @@ def regress(
     ids = model.ids
     if method == "pairs":
         ids = ids[:2] if in_cell_pairs(plan, model) else ids[:1]  # any table has all cells counted
-    joint = [counted_for(plan, ids, TableChange(stated, answered=False))] if stated else []
+    joint = [counted_for(plan, ids, TableChange(stated))] if stated else []
     counted = count(plan, parts, tables=[ids, *joint], kind="pairs")
     arrived, guarantee = check_arrived(plan, counted, options)
     model = of_the_released(plan, model, counted)

@@ -31,13 +31,15 @@ T = TypeVar("T")
 
 
 class TableChange(NamedTuple):
-    """The change of a table: weighting to margins, restriction to those who answered, or both.
+    """The change of a table: weighting to margins, restriction to some people, or both.
 
-    noise_only, places: as for `incrowd.estimation.readings.table`.
+    left_out: the states of the people who are left out: UNANSWERED for a table of those who
+    answered, or only "not asked" for one of those who were asked. noise_only, places: as for
+    `incrowd.estimation.readings.table`.
     """
 
     margins: tuple[KnownMargin, ...]
-    answered: bool
+    left_out: tuple[str, ...] = ()
     noise_only: bool = False
     places: ReportPlaces = ()
 
@@ -101,7 +103,7 @@ def counted_for(plan: Plan, ids: QuestionIds, change: TableChange) -> QuestionId
                 "estimation.many-answers-weighted", most=MOST_TOGETHER, questions=weighted
             )
             raise TableError.of("table", "estimation.no-table", value=closed[0], why=why)
-        if change.answered and survey.question(closed[0]).unanswered:
+        if set(change.left_out) & set(survey.question(closed[0]).unanswered):
             why = sentence(
                 "estimation.many-answers-restricted",
                 most=MOST_TOGETHER,
@@ -168,18 +170,18 @@ def _derived(
     before: the table without weights.
     """
     last, swing = weighted, people.by_release(shifts)
-    if change.answered:
-        last, jacobian = of_those_who_answered(weighted)
+    if change.left_out:
+        last, jacobian = without(weighted, change.left_out)
         shifts = jacobian @ shifts
     cells, influence = last.without_margins(), people.reach(shifts)
     return Derived(
-        changed(cells, before, change.names, change.answered, influence), weighted, swing
+        changed(cells, before, change.names, change.left_out, influence), weighted, swing
     )
 
 
 def _unweighted(plan: Plan, counted: Tally, ids: QuestionIds, change: TableChange) -> TableEstimate:
-    """Return the table without weights; of those who answered, if the weighted one is."""
-    if change.margins and change.answered:
+    """Return the table without weights; of some people, if the weighted one is."""
+    if change.margins and change.left_out:
         return derived(plan, counted, ids, change._replace(margins=())).table
     return table(plan, counted, ids, change.noise_only, change.places)
 
@@ -197,7 +199,7 @@ def weighted_levels(
     groups: the groups of releases, which become the first axis; if empty, there is no such axis.
     Raises TableError as `derived` does.
     """
-    people = PeopleCells(plan, counted, counted_for(plan, model.ids, TableChange(margins, False)))
+    people = PeopleCells(plan, counted, counted_for(plan, model.ids, TableChange(margins)))
     weighted, _ = people.table(model.ids, margins, groups)
     return levels_of(weighted, model.randomized)
 
@@ -205,42 +207,46 @@ def weighted_levels(
 # --- shares of those who answered: docs/weighting.md#of-those-who-answered --------------------
 
 
-def of_those_who_answered(table: TableEstimate) -> tuple[TableEstimate, np.ndarray]:
+def without(
+    table: TableEstimate, left_out: tuple[str, ...] = UNANSWERED
+) -> tuple[TableEstimate, np.ndarray]:
     """Return the table t = p / a, and its Jacobian in the cells of `table`.
 
-    p: the substantive cells; a: the share of those who answered all questions;
-    dt = (dp - t da) / a. The table is of these people alone: N a of them. table: with margins. A
-    table in which everybody answers is returned unchanged. Raises TableError if a is not clearly
-    above the noise.
+    p: the cells that are not left out; a: the share of those who answered all questions, or who
+    were asked all of them; dt = (dp - t da) / a. The table is of these people alone: N a of them.
+    table: with margins. A table without cells to leave out is returned unchanged. Raises TableError
+    if a is not clearly above the noise.
     """
-    if not any(set(UNANSWERED) & set(answers) for answers in table.answers):
+    if not any(set(left_out) & set(answers) for answers in table.answers):
         return table, np.eye(table.estimate.size)
-    cells = _of_substantive(table)
-    whole = substantive(table)
-    name = sentence("estimation.those-who-answered", questions=table.questions)
+    cells = _kept(table, left_out)
+    whole = kept(table, left_out)
+    answered = left_out == UNANSWERED
+    code = "estimation.those-who-answered" if answered else "estimation.those-who-were-asked"
+    name = sentence(code, questions=table.questions)
     shares, jacobian = _shares_among(table, cells, cells[-1], name, USE_ALL)
     among = table.linear(shares.reshape(whole.estimate.shape), jacobian, answers=whole.answers)
     return among.of_people(table.people * float(whole.estimate.flat[-1])), jacobian
 
 
-def substantive(table: TableEstimate) -> TableEstimate:
-    """Return the same table without "no answer" and "not asked": its shares are of all people, and
-    "any answer" is the share of those who answered. table: with margins."""
-    cells = _of_substantive(table)
-    answers = tuple(tuple(a for a in each if a not in UNANSWERED) for each in table.answers)
+def kept(table: TableEstimate, left_out: tuple[str, ...] = UNANSWERED) -> TableEstimate:
+    """Return the same table without some cells: its shares are of all people, and "any answer" is
+    the share of those who are not left out. table: with margins."""
+    cells = _kept(table, left_out)
+    answers = tuple(tuple(a for a in each if a not in left_out) for each in table.answers)
     shares = (cells @ table.estimate.ravel()).reshape([1 + len(each) for each in answers])
     return table.linear(shares, cells, answers=answers)
 
 
-def _of_substantive(table: TableEstimate) -> np.ndarray:
-    """Return which cells are summed for those of people who answered, with margins.
+def _kept(table: TableEstimate, left_out: tuple[str, ...]) -> np.ndarray:
+    """Return which cells are summed for those of people who are not left out, with margins.
 
-    Those who answered are "any answer" minus those who did not, which has less noise than a sum of
+    Their number is that of "any answer" minus the others, which has less noise than a sum of
     answers, and is right where answers overlap.
     """
     rows = []
     for answers in table.answers:
-        given = np.array([answer not in UNANSWERED for answer in answers])
+        given = np.array([answer not in left_out for answer in answers])
         rows.append(np.vstack([np.eye(1 + len(answers))[:-1][given], np.append(given - 1.0, 1.0)]))
     return np.asarray(reduce(np.kron, rows))
 
@@ -316,7 +322,7 @@ def weighted_options(
     before = unweighted(counted)
     mean = averaged(parts, weights, drift, before)
     names = tuple(margin.name for margin in change.margins)
-    return changed(mean, before, names, False, mean.provenance.influence)
+    return changed(mean, before, names, (), mean.provenance.influence)
 
 
 def weighted_words(

@@ -1,0 +1,177 @@
+"""Shares of those who were asked a question: their estimates and intervals.
+
+Collections are drawn by the exact law of cells (tests/oracles/cell_collections.py). A share of
+2,000 has a standard error of .0049 near .95, so that right intervals cover less than .935 or more
+than .9735 with a probability below .001 each. The wrong variant divides by the estimated number of
+those who were asked as if it were known.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import norm
+
+import incrowd
+from tests.oracles.cell_collections import CellCollections, noise_of
+
+Z = norm.ppf(0.975)
+FILTER = {"id": "smokes", "type": "yesno"}
+COUNT = {"id": "count", "type": "choice", "options": ["few", "some", "many"]}
+ASKED = COUNT | {"asked_if": "smokes = yes"}
+AMONG = np.array([0.6, 0.35, 0.05])  # of those who are asked
+
+
+def collections(asked: float, people: int, noisy: float = 10.0) -> CellCollections:
+    """asked: the share of people who smoke. noisy: of how many people the noise of a cell is."""
+    law = np.zeros((2, 4))
+    law[0, 3], law[1, :3] = 1 - asked, asked * AMONG
+    q = noise_of(noisy, people)
+    return CellCollections((FILTER, ASKED), (("smokes",), ("count",)), (q, q), law)
+
+
+def estimates(asked: float, people: int, trials: int, seed: int = 1):
+    made = collections(asked, people)
+    for tally in made.tallies(people, trials, seed):
+        yield incrowd.estimate(made.plan, tally, tables=[("count",)], accept_smaller_crowd=True)
+
+
+def fieller(whole: np.ndarray, noise: float, people: int, place: int, share: float) -> float:
+    """How many squared standard errors a share is away: that of a - p (1 - n), by its mean and its
+    variance under the hypothesis. whole: the shares of all people, n that of "not asked". noise: of
+    one cell; the four cells are projected to the known number of people."""
+    asked = 1 - whole[-1]
+    off = whole[place] - share * asked
+    drawn = max(asked, 0) * share * (1 - share) / people
+    variance = noise * (1 + share**2 - (1 + share) ** 2 / 4) + drawn
+    return float(off**2 / variance)
+
+
+def test_the_interval_ends_where_the_test_rejects():
+    people = 1000
+    made = collections(0.4, people)
+    (each,) = estimates(0.4, people, 1)
+    table, whole = each.asked["count"], each["count"].estimate
+    q = made.noises[1]
+    noise = q * (1 - q) / (1 - 2 * q) ** 2 / people
+    assert table.answers == (("few", "some", "many"),)
+    assert table.provenance.whose == "those who were asked"
+    assert table.estimate == pytest.approx(whole[:-1] / (1 - whole[-1]))
+    for place in range(3):
+        for end in (table.low[place], table.high[place]):
+            assert 0 < end < 1
+            assert fieller(whole, noise, people, place, end) == pytest.approx(Z**2, rel=1e-3)
+
+
+def test_the_delta_method_has_the_same_error():
+    """By the formula of a ratio (Cochran 1977, section 6.3), for noise and sampling together."""
+    people = 20_000
+    made = collections(0.4, people)
+    (each,) = estimates(0.4, people, 1)
+    whole, table = each["count"].estimate, each.asked["count"]
+    q = made.noises[1]
+    noise = q * (1 - q) / (1 - 2 * q) ** 2 / people
+    asked, shares = 1 - whole[-1], table.estimate
+    projected = 1 + shares**2 - (1 + shares) ** 2 / 4
+    expected = noise * projected + asked * shares * (1 - shares) / people
+    assert table.standard_error == pytest.approx(np.sqrt(expected) / asked, rel=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("asked", "people", "wrong_too"),
+    [(0.4, 1000, True), (0.4, 20_000, True), (0.15, 2000, True), (0.8, 400, False)],
+)
+def test_intervals_of_those_who_were_asked_cover(asked, people, wrong_too):
+    trials, margin = 2000, 3.3 * np.sqrt(0.95 * 0.05 / 2000)
+    hits, wrong, made = np.zeros(3), np.zeros(3), 0
+    for each in estimates(asked, people, trials):
+        if "count" not in each.asked:
+            continue
+        made += 1
+        table, whole = each.asked["count"], each["count"]
+        hits += (table.low <= AMONG) & (table.high >= AMONG)
+        share = 1 - whole.estimate[-1]
+        error = Z * whole.standard_error[:-1] / share
+        wrong += np.abs(whole.estimate[:-1] / share - AMONG) <= error
+    assert made > 0.98 * trials
+    assert nominal(hits / made, margin), hits / made
+    assert not (wrong_too and nominal(wrong / made, margin))
+
+
+def nominal(covered: np.ndarray, margin: float) -> bool:
+    return bool(((covered >= 0.945 - margin) & (covered <= 0.97 + margin)).all())
+
+
+@pytest.mark.slow
+def test_intervals_of_few_people_by_services_cover():
+    """60 people, noise of the services; exact tests never cover clearly less often than 95%."""
+    raw = {
+        "name": "Few",
+        "crowd": 60,
+        "privacy": {"epsilon": 2.0, "delta": 1e-5, "noise": "services"},
+        "question": [FILTER, ASKED],
+    }
+    plan = incrowd.plan(incrowd.Survey.of(raw))
+    generator, hits, made = np.random.default_rng(1), np.zeros(3), 0
+    for trial in range(600):
+        smokes = generator.random(60) < 0.6
+        count = np.where(smokes, generator.choice(COUNT["options"], 60, p=AMONG), None)
+        people = pa.table({"smokes": np.where(smokes, "yes", "no"), "count": count})
+        reports = incrowd.randomize(plan, people, simulation_seed=trial)
+        table = incrowd.estimate(plan, reports, tables=[("count",)]).asked.get("count")
+        if table is not None:
+            made += 1
+            hits += (table.low <= AMONG) & (table.high >= AMONG)
+    assert made > 500
+    assert (hits / made >= 0.95 - 4 * np.sqrt(0.95 * 0.05 / made)).all(), hits / made
+
+
+def test_nobody_learns_of_shares_of_hardly_anybody():
+    """If the number of those who were asked is not clear, the reason is given instead."""
+    made = collections(0.01, 1000, noisy=30.0)
+    (tally,) = made.tallies(1000, 1, 3)
+    each = incrowd.estimate(made.plan, tally, tables=[("count",)], accept_smaller_crowd=True)
+    assert each.asked == {}
+    assert [missing.questions for missing in each.not_made] == [("count",)]
+    assert "those who were asked count" in each.not_made[0].reason
+
+
+def survey(**keys: object) -> incrowd.Survey:
+    raw = {"name": "H", "crowd": 1000, "privacy": {"epsilon": 2.0}, "question": [FILTER, ASKED]}
+    return incrowd.Survey.of(raw | keys)
+
+
+@pytest.fixture(scope="module")
+def people() -> pa.Table:
+    generator = np.random.default_rng(1)
+    smokes = generator.random(4000) < 0.4
+    count = np.where(smokes, generator.choice(COUNT["options"], 4000, p=AMONG), None)
+    return pa.table({"smokes": np.where(smokes, "yes", "no"), "count": count})
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [{}, {"tables": "any"}, {"message": [{"questions": ["smokes", "count"], "cells": True}]}],
+)
+def test_every_kind_of_message_gives_the_same_shares(keys, people):
+    """Six standard errors: a false alarm in 10^8 runs."""
+    plan = incrowd.plan(survey(**keys))
+    reports = incrowd.randomize(plan, people, simulation_seed=1)
+    table = incrowd.estimate(plan, reports).asked["count"]
+    true = np.array([people["count"].to_pylist().count(each) for each in COUNT["options"]])
+    assert (np.abs(table.estimate - true / true.sum()) < 6 * table.standard_error).all()
+    assert (table.standard_error < 0.1).all()
+
+
+def test_they_are_in_every_form_of_the_results(people, tmp_path):
+    plan = incrowd.plan(survey())
+    estimates = incrowd.estimate(plan, incrowd.randomize(plan, people, simulation_seed=1))
+    facts = [each.get("shares_of") for each in estimates.facts()["tables"]]
+    assert facts == [None, None, "those who were asked"]
+    rows = estimates.to_arrow().to_pylist()
+    assert [row["answer"] for row in rows if row["shares_of"]] == COUNT["options"]
+    assert "% of those who were asked" in str(estimates)
+    incrowd.save_estimates(estimates, tmp_path / "page.html")
+    assert "those who were asked" in (tmp_path / "page.html").read_text()
