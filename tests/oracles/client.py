@@ -220,8 +220,13 @@ def plan(value):
     whole(survey.get("least", 10), 2)
     questions = {each["id"]: each for each in survey["question"]}
     assert len(questions) == len(survey["question"])
+    earlier = {}
     for each in survey["question"]:
         question(each)
+        if "asked_if" in each:
+            assert not each.get("open")
+            condition(each["asked_if"], earlier)
+        earlier[each["id"]] = each
     for each in value["messages"]:
         message(each, questions)
     rounds = [value, *value["earlier"]]
@@ -256,7 +261,7 @@ def question(given):
     has_keys(
         given,
         f"id optional randomizer type {OF_TYPE[kind]}",
-        "memoized open shares text help labels",
+        "asked_if memoized open shares text help labels",
     )
     trimmed(given["id"])
     assert "," not in given["id"] and isinstance(given["optional"], bool)
@@ -276,7 +281,8 @@ def question(given):
 
 def options(given):
     options = given["options"]
-    assert len(options) > 1 and len(set(options)) == len(options) and "no answer" not in options
+    assert len(options) > 1 and len(set(options)) == len(options)
+    assert not {"no answer", "not asked"} & {*options}
     for option in options:
         trimmed(option)
 
@@ -319,8 +325,67 @@ def bits(given):
     """The bits of a question in a joint report."""
     if given["type"] == "text":
         return cohort_bits(given) + given["hashes"] * given["block"]
-    answers = len(given.get("options", given.get("edges", "ny"))) + given["optional"]
+    answers = len(given.get("options", given.get("edges", "ny"))) + len(states(given))
     return 1 if answers == 2 and given["type"] in ("yesno", "amount") else answers
+
+
+def states(given):
+    """What a person without an answer sends, in the order of the bits: None for no answer."""
+    return [*[None] * given["optional"], *[wire.NOT_ASKED] * ("asked_if" in given)]
+
+
+def condition(given, earlier, level=0):
+    """Check whom a question is asked. earlier: the questions before it, by id."""
+    assert level <= 32 and isinstance(given, dict)
+    match given:
+        case {"not": part}:
+            has_keys(given, "not")
+            condition(part, earlier, level + 1)
+        case {"all": list(parts)} | {"any": list(parts)}:
+            assert len(given) == 1 and len(parts) > 1
+            for part in parts:
+                condition(part, earlier, level + 1)
+        case _:
+            assert len(given) == 2
+            decides = earlier[given["question"]]
+            assert decides["type"] not in ("amount", "text")
+            if "answer" in given:
+                assert given["answer"] in wire.axis(decides | {"at_most": 2})
+            else:
+                assert decides["type"] == "number"
+                [edge] = (given[key] for key in ("at_least", "below") if key in given)
+                assert not isinstance(edge, bool) and edge in decides["edges"]
+
+
+def is_asked(given, known, answers):
+    """Whether a condition holds. answers: those to earlier questions, NOT_ASKED included."""
+    match given:
+        case {"not": part}:
+            return not is_asked(part, known, answers)
+        case {"all": parts}:
+            return all(is_asked(part, known, answers) for part in parts)
+        case {"any": parts}:
+            return any(is_asked(part, known, answers) for part in parts)
+    id = given["question"]
+    if "answer" in given:
+        return given["answer"] in wire.chosen(known[id] | {"at_most": 2}, answers[id])
+    if answers[id] in (None, wire.NOT_ASKED):
+        return False
+    return answers[id] >= given["at_least"] if "at_least" in given else answers[id] < given["below"]
+
+
+def with_states(questions, answers):
+    """The answers of a person to all questions, NOT_ASKED where she is not asked."""
+    known, found = {each["id"]: each for each in questions}, {}
+    for each in questions:
+        answer = answers.get(each["id"])
+        if "asked_if" in each and not is_asked(each["asked_if"], known, found):
+            assert answer is None
+            answer = wire.NOT_ASKED
+        else:
+            answer_bits(each, answer)
+        found[each["id"]] = answer
+    return found
 
 
 def cohort_bits(given):
@@ -504,16 +569,16 @@ def places(given, word, cohort):
 def answer_bits(given, answer, cohort=0):
     """The bits of an answer, as numbers; of an amount, that on an edge."""
     kind, width = given["type"], bits(given)
-    if answer is None:
-        assert given["optional"]
+    state = answer is None or answer == wire.NOT_ASKED
+    assert not state or answer in states(given)
     if kind == "text":
-        word = "no answer" if answer is None else normalized(answer)
+        word = wire.chosen(given, answer)[0] if state else normalized(answer)
         start = cohort_bits(given)
         set_in = enumerate(places(given, word, cohort))
         found = {start + block * given["block"] + at for block, at in set_in}
         return found | {i for i in range(start) if cohort >> i & 1}
-    if answer is None:
-        return {width - 1}
+    if state:
+        return {width - len(states(given)) + states(given).index(answer)}
     if kind == "multi":
         said = [] if answer == "none" else answer.split(";")
         found = {given["options"].index(each) for each in said}

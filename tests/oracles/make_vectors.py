@@ -25,6 +25,7 @@ from incrowd.plans.slots import slots, slots_of_messages
 from incrowd.sampling.randomize import randomize_message
 from tests.oracles import link_vectors, plan_vectors, strata, wire
 from tests.oracles.cell_vectors import cells, cells_case
+from tests.oracles.condition_vectors import conditions
 from tests.oracles.device_vectors import devices
 from tests.oracles.permanent_vectors import permanent
 from tests.oracles.recorded import VECTORS, Recorded, fixed, hexed
@@ -483,6 +484,7 @@ MADE = {
     "reports": reports,
     "cells": cells,
     "devices": devices,
+    "conditions": conditions,
     "permanent": permanent,
     "keys": keys,
     "sealed": sealed,

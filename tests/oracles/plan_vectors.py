@@ -7,7 +7,9 @@ import json
 
 from tests.oracles.recorded import VECTORS
 
-FILES = ("plan", "devices-plan", "cells-plan", "permanent-plan", "services-plan")
+FILES = (
+    "plan", "devices-plan", "cells-plan", "conditions-plan", "permanent-plan", "services-plan"
+)  # fmt: skip
 # The messages of a survey are left to the planner here, so that only the change is at fault.
 PLANS = {
     name: json.loads((VECTORS / f"{name}.json").read_text(encoding="utf-8"))["plan"]
@@ -30,8 +32,57 @@ VERSION, CHEATED = question("devices-plan", "version"), question("devices-plan",
 CRASHED, MULTI = question("devices-plan", "crashed"), question("devices-plan", "drugs")
 HOURS = question("cells-plan", "hours")
 OLD, SITE = question("permanent-plan", "old"), question("permanent-plan", "site")
+DAILY, MOOD = question("conditions-plan", "daily"), question("conditions-plan", "mood")
+DEEP = question("conditions-plan", "deep")
 DIGITS = [f"digit{place}" for place in range(8)]
 
+
+def condition(why, value, at=DAILY):
+    """Return the change of whom a question is asked."""
+    return (f"a condition {why}", "conditions-plan", f"{at}/asked_if", value)
+
+
+def nested(levels):
+    return SMOKERS if levels == 0 else {"not": nested(levels - 1)}
+
+
+SMOKERS = {"question": "smokes", "answer": "yes"}
+ADULTS = {"question": "age", "at_least": 18}
+WRONG_CONDITIONS = [
+    condition("that is null", None),
+    condition("that is true", True),
+    condition("in text", "smokes = yes"),
+    condition("without a comparison", {}),
+    condition("that is a list", [SMOKERS]),
+    condition("on a question that nobody asks", SMOKERS | {"question": "smoked"}),
+    condition("on a later question", {"question": "mood", "answer": "good"}),
+    condition("on the question itself", {"question": "daily", "answer": "yes"}),
+    condition("on an answer that there is not", SMOKERS | {"answer": "often"}),
+    condition("on no answer to a question that needs one", SMOKERS | {"answer": "no answer"}),
+    condition("on an answer that is a truth", SMOKERS | {"answer": True}),
+    condition("on several answers", SMOKERS | {"answer": ["yes"]}),
+    condition("on an edge that there is not", ADULTS | {"at_least": 21}),
+    condition("below an edge that there is not", {"question": "age", "below": 64}),
+    condition("on an edge that is text", ADULTS | {"at_least": "18"}),
+    condition("on an edge of an answer without numbers", ADULTS | {"question": "smokes"}),
+    condition("on two edges at once", ADULTS | {"below": 65}),
+    condition("on an answer and an edge", ADULTS | {"answer": "18 to <65"}),
+    condition("without an answer", {"question": "smokes"}),
+    condition("on an amount", {"question": "spent", "at_least": 0}, MOOD),
+    condition("on the answer to an amount", {"question": "spent", "answer": "100"}, MOOD),
+    condition("on a word", {"question": "brand", "answer": "a"}, MOOD),
+    condition("on a word that is not asked", {"question": "brand", "answer": "not asked"}, MOOD),
+    condition("on all of one", {"all": [SMOKERS]}),
+    condition("on any of none", {"any": []}),
+    condition("on all of an object", {"all": {"0": SMOKERS, "1": ADULTS}}),
+    condition("on all and any", {"all": [SMOKERS, ADULTS], "any": [SMOKERS, ADULTS]}),
+    condition("on any, one of which is wrong", {"any": [SMOKERS, ADULTS | {"at_least": 1}]}),
+    condition("with a key that nobody knows", {"not": SMOKERS, "else": SMOKERS}),
+    condition("in 33 levels", nested(33)),
+    condition("in 40 levels", nested(40)),
+    ("an open question with a condition", "conditions-plan", f"{DEEP}/open", True),
+    ("an option that is not asked", "plan", f"{REGION}/options", ["north", "not asked"]),
+]
 WRONG = [
     # keys
     ("another format", "plan", "/format", "incrowd plan 0"),
@@ -134,6 +185,7 @@ WRONG = [
     ("memoized, with noise of services", "services-plan", "/survey/question/0/memoized", True),
     ("no crowd where devices add noise", "plan", "/guarantee/crowd", None),
     ("a release of one person", "services-plan", "/survey/least", 1),
+    *WRONG_CONDITIONS,
 ]  # fmt: skip
 
 

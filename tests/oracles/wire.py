@@ -426,6 +426,8 @@ def amount(edges, optional, answer, word):
 
 # --- cells ---------------------------------------------------------------------------------------
 
+NOT_ASKED = ("not asked",)  # instead of an answer; None is no answer
+
 
 def axis(question):
     """The answers to a question, as the protocol lists them for its cells."""
@@ -435,13 +437,14 @@ def axis(question):
         edges = [edge + end for edge, end in zip(edges, ends, strict=True)]
     given = question.get("options", edges or ["no", "yes"])
     single = question["type"] == "multi" and question["at_most"] == 1
-    return [*given, *["no answer"] * question["optional"], *["none chosen"] * single]
+    states = [*["no answer"] * question["optional"], *["not asked"] * ("asked_if" in question)]
+    return [*given, *states, *["none chosen"] * single]
 
 
 def chosen(question, answer):
     """The answers along the axis that somebody gave, from how a file of answers writes them."""
-    if answer is None:
-        return ["no answer"]
+    if answer is None or answer == NOT_ASKED:
+        return ["no answer" if answer is None else "not asked"]
     if question["type"] == "multi":
         none = ["none chosen"] if question["at_most"] == 1 else []
         return none if answer == "none" else answer.split(";")

@@ -22,20 +22,21 @@ from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.tokens import Pending, TokenRequest, has_entry
 from incrowd.collection.protocol.upload import code_field, parse_upload
 from incrowd.encoding.records import EncodedAnswers
-from incrowd.errors import IncrowdError, ProtocolError, UsageError
+from incrowd.errors import AnswersError, IncrowdError, ProtocolError, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.digests import canonical, digest_of, read_json
 from incrowd.plans.slots import slots, slots_of_messages
 from incrowd.survey import Survey
 from tests.collection.protocol.conftest import vectors
 from tests.conftest import one_in
-from tests.oracles import client, make_vectors, wire
+from tests.oracles import client, condition_vectors, make_vectors, wire
 from tests.oracles.mixers_vectors import merged
 from tests.oracles.plan_vectors import changed
 from tests.oracles.recorded import VECTORS
 
 hexed = bytes.fromhex
 BUNDLES, DEVICES, LINKS, PLANS = (vectors(n) for n in ("bundles", "devices", "links", "plans"))
+CONDITIONS = vectors("conditions")
 PERMANENT, STRATA, PROBLEMS = (vectors(n) for n in ("permanent", "strata", "problems"))
 MIXERS = {name: vectors(name) for name in ("mixers", "mixers-cells")}
 DEVICES_PLAN = vectors("devices-plan")["plan"]
@@ -271,6 +272,34 @@ def test_joint_reports_with_every_randomizer_from_their_words(person):
             answers = [person["answers"][each["id"]] for each in asked]
             rows = zip(asked, map(client.answer_bits, asked, answers), strict=True)
             assert client.as_bytes(*joined(rows)).hex() == given["record"]
+
+
+@pytest.mark.parametrize("person", CONDITIONS["people"])
+def test_who_is_asked_what_and_what_is_sent_then(person):
+    plan = vectors("conditions-plan")["plan"]
+    answers = client.with_states(plan["survey"]["question"], person["answers"])
+    assert [id for id, answer in answers.items() if answer != wire.NOT_ASKED] == person["asked"]
+    for (of, asked), given in zip(asked_in(plan), person["messages"], strict=True):
+        if of["cells"]:
+            assert sorted(wire.cells(asked, answers)) == given["chosen"]
+            sent = [int.from_bytes(hexed(each), "little") for each in given["reports"]]
+            assert sent == sorted({*given["chosen"]} ^ {*given["flipped"]})
+            continue
+        words = iter([int(word, 16) for word in given["words"]])
+        found = client.joint_reports(of, asked, answers, words, None)
+        assert [each.hex() for each in found] == given["reports"] and list(words) == []
+        if "record" in given:
+            rows = [(each, client.answer_bits(each, answers[each["id"]])) for each in asked]
+            assert client.as_bytes(*joined(rows)).hex() == given["record"]
+
+
+def test_a_person_who_is_asked_has_to_answer():
+    """And one who is not asked does not: the others of the vectors lack the same answer."""
+    content, refused = vectors("conditions-plan")["plan"], CONDITIONS["refused"]
+    assert any(each["answers"].get("region") is None for each in CONDITIONS["people"])
+    rejected(lambda answers: client.with_states(content["survey"]["question"], answers), refused)
+    with pytest.raises(AnswersError, match="region"):
+        condition_vectors.encoded(refused)
 
 
 def joined(rows):
