@@ -28,7 +28,13 @@ SIZES = [200, pytest.param(1000, marks=pytest.mark.slow)]  # people of each kind
 RARE = 1e-6  # a p-value below tells the clients apart: the rate of false alarms, for each of them
 OPTIONS, EDGES = "abcd", [0, 20]
 WITHIN, BELOW = 8.5, -5  # hours of 90% and 10%: rounded up with chance 0.425, and moved to 0
-TRUTH = {"smokes": [0.7, 0.3], "region": [0.5, 0.3, 0.15, 0.05], "hours": [0.6175, 0.3825]}
+TRUTH = {
+    "smokes": [0.7, 0.3],
+    "region": [0.5, 0.3, 0.15, 0.05],
+    "hours": [0.6175, 0.3825],
+    "daily": [0.05, 0.1, 0.85],  # no, yes, not asked
+}
+DAILY = {8: "yes", 17: "yes", 19: "no"}  # of 20 people, those who smoke and are not from region a
 MEAN, MEAN_OF_NEAREST = 0.9 * WITHIN, 0
 CROSSED = "tools", "weekly"
 # Shares of the cells of tools x weekly: hammer, saw, file with no and yes; then anything with them.
@@ -36,22 +42,25 @@ CELLS = [0.3, 0.2, 0.3, 0.0, 0.0, 0.2, 0.6, 0.4]
 
 
 def survey(people):
-    """A yes or no, cells of one question and of two, and numbers that chance rounds."""
+    """A yes or no, cells of one question and of two, numbers that chance rounds, and a condition
+    on two questions."""
     smokes = {"id": "smokes", "type": "yesno"}
     region = {"id": "region", "type": "choice", "options": list(OPTIONS)}
     hours = {"id": "hours", "type": "amount", "edges": EDGES}
     tools = {"id": "tools", "type": "multi", "options": ["hammer", "saw", "file"], "at_most": 2}
     weekly = {"id": "weekly", "type": "yesno"}
+    daily = {"id": "daily", "type": "yesno", "asked_if": "smokes = yes and region != a"}
     return {
         "name": "Two kinds of clients",
         "crowd": rehearsal.crowd_of(2 * people),
         "privacy": {"epsilon": 4.0, "delta": 1e-6},
-        "question": [smokes, region, hours, tools, weekly],
+        "question": [smokes, region, hours, tools, weekly, daily],
         "message": [
             {"questions": ["smokes"]},
             {"questions": ["region"], "cells": True},
             {"questions": ["hours"]},
             {"questions": list(CROSSED), "cells": True},
+            {"questions": ["daily"]},
         ],
     }
 
@@ -69,6 +78,7 @@ def answers(number):
         "hours": [WITHIN if i % 10 else BELOW for i in range(number)],
         "tools": [crossed[i % 10][0] or "none" for i in range(number)],
         "weekly": [crossed[i % 10][1] for i in range(number)],
+        "daily": [DAILY.get(i % 20) for i in range(number)],
     }
 
 
@@ -139,7 +149,8 @@ def apart(one, other, bundle):
 
 
 def people_for_node(said, codes):
-    given = said | {id: [each == "yes" for each in said[id]] for id in ("smokes", "weekly")}
+    yes_or_no = {"yes": True, "no": False, None: None}
+    given = said | {id: [yes_or_no[e] for e in said[id]] for id in ("smokes", "weekly", "daily")}
     given["tools"] = [each.split(";") if each != "none" else [] for each in said["tools"]]
     rows = zip(*given.values(), strict=True)
     answers = [dict(zip(given, row, strict=True)) for row in rows]
@@ -274,6 +285,12 @@ WRONG = {
         "return [...numbers(questions), ...any]",
         "return numbers(questions)",
         "message 3",
+    ),
+    "whoever is not asked says no": (
+        "encode.ts",
+        "? stateOf(question, NOT_ASKED) : wrong",
+        "? setBits(question, 0) : wrong",
+        "message 4",
     ),
     "numbers rounded to the nearest edge": (
         "amounts.ts",
