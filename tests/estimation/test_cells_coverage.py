@@ -284,7 +284,7 @@ def test_raked_shares_cover(people):
         id: dict(zip(made.plan.survey.question(id).answers, made.shares([id]), strict=True))
         for id in ("smokes", "age")
     }
-    change = TableChange(known_margins(made.plan.survey, known), False, places=(1,))
+    change = TableChange(known_margins(made.plan.survey, known), places=(1,))
     found = [
         derived(made.plan, counted, ("ill", "smokes"), change).table
         for counted in made.tallies(people, TRIALS, seed=people + 4)

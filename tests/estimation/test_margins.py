@@ -13,7 +13,7 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import TableError
 from incrowd.estimation.tables import OpenAxis, across
 from incrowd.estimation.weighting.margins import CellSums, MarginCells, additive, raked, weighted
-from incrowd.estimation.weighting.weighting import of_those_who_answered
+from incrowd.estimation.weighting.weighting import without
 from incrowd.survey import Choice, YesNo
 from tests.estimation.conftest import Setting, Z, nominal, numeric_gradient
 
@@ -206,7 +206,7 @@ def answering(noise=0.05, people=4000):
 
 def test_shares_of_those_who_answered_and_their_jacobian():
     joint = answering().joints(answering().collections(11, 1), margin=True)[0]
-    found, jacobian = of_those_who_answered(joint)
+    found, jacobian = without(joint)
     assert found.answers == (("no", "yes"), ("f", "m")) and found.estimate.shape == (3, 3)
     table = joint.estimate
     whole = table[3, 2] - table[2, 2]
@@ -217,7 +217,7 @@ def test_shares_of_those_who_answered_and_their_jacobian():
 
         def of(entries, cell=cell):
             moved = replace(joint, estimate=entries.reshape(table.shape))
-            return of_those_who_answered(moved)[0].estimate.flat[cell]
+            return without(moved)[0].estimate.flat[cell]
 
         assert jacobian[cell] == pytest.approx(numeric_gradient(of, table.ravel()), abs=1e-6)
 
@@ -228,7 +228,7 @@ def test_shares_of_those_who_answered_cover(trials):
     cover."""
     truth, right, of_all = SICK[1].sum() / SICK[:2].sum(), [], []
     for joint in answering().joints(answering().collections(12, trials), margin=True):
-        found, _ = of_those_who_answered(joint)
+        found, _ = without(joint)
         for table, into in ((found, right), (joint, of_all)):
             error = table.standard_error[1, -1]
             into.append(abs(table.estimate[1, -1] - truth) < Z * error)
@@ -238,4 +238,4 @@ def test_shares_of_those_who_answered_cover(trials):
 
 def test_whoever_is_asked_without_a_way_out_answers():
     joint = setting().joints(setting().collections(4, 1), margin=True)[0]
-    assert of_those_who_answered(joint)[0] is joint
+    assert without(joint)[0] is joint

@@ -23,7 +23,7 @@ from incrowd.estimation.ratios import DIFFERENCE, ODDS, GroupShares
 from incrowd.estimation.simultaneous import simultaneous_intervals
 from incrowd.estimation.tables import OpenAxis, across, combined
 from incrowd.estimation.weighting.margins import CellSums, MarginCells, weighted
-from incrowd.estimation.weighting.weighting import of_those_who_answered
+from incrowd.estimation.weighting.weighting import without
 from incrowd.survey import NO_ANSWER, Choice, Multi, YesNo
 from tests.conftest import one_in
 from tests.estimation.conftest import Setting
@@ -128,7 +128,7 @@ def test_rare_cells_among_those_who_answered_cover(noise, trials):
     shares = np.outer([rates[answer] for answer in MAYBE.answers], [0.97, 0.02, 0.01])
     setting = Setting((MAYBE, B), (BitFlip.at_least(noise),) * 2, shares, 2000)
     joints = setting.joints(setting.collections(31, trials), margin=True)
-    made = [of_those_who_answered(joint)[0].without_margins() for joint in joints]
+    made = [without(joint)[0].without_margins() for joint in joints]
     kept = [place for place, answer in enumerate(MAYBE.answers) if answer != NO_ANSWER]
     found = covered_by(made, shares[kept] / shares[kept].sum())
     assert found.min() >= (LEAST if trials > 1000 else 0.95 - 4 * np.sqrt(0.05 * 0.95 / trials))

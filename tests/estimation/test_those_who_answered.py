@@ -16,7 +16,7 @@ from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.errors import TableError
 from incrowd.estimation.compare import conditional_share, difference, odds_ratio
 from incrowd.estimation.crosstab import crosstab
-from incrowd.estimation.weighting.weighting import of_those_who_answered
+from incrowd.estimation.weighting.weighting import without
 from incrowd.presentation.data import plain
 from incrowd.survey import Choice, YesNo
 from tests.conftest import local_plan, run, yes_no_question
@@ -201,7 +201,7 @@ def test_intervals_cover_the_figures_of_those_who_answered():
     outside .95 +- 4 x .007 with probability 6e-5. The wrong variant, all people, hardly covers."""
     at = Setting((SMOKES, SICK), (BitFlip.at_least(0.1),) * 2, LAW, 4000)
     joints = at.joints(at.collections(11, 1000), margin=True)
-    among = [of_those_who_answered(joint)[0] for joint in joints]
+    among = [without(joint)[0] for joint in joints]
     for figure in FIGURES:
         assert abs(coverage(among, figure) - 0.95) < 0.028, figure
         assert coverage(joints, figure) < 0.1, figure

@@ -168,7 +168,7 @@ def test_weights_that_are_taken_as_known_do_not_cover(monkeypatch):
 
 def comparisons(made, tallies, margins):
     """Ends of the intervals: of a share, of a difference, of odds ratios."""
-    change = TableChange(known_margins(made.survey, margins) if margins else (), answered=False)
+    change = TableChange(known_margins(made.survey, margins) if margins else ())
     for each in tallies:
         held = with_tables(made, each, [("smokes", "ill", "sex")])
         found = two_way(derived(made, held, ("smokes", "ill"), change).weighted, made.guarantee, 1)

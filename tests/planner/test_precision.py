@@ -8,7 +8,13 @@ import pytest
 from scipy.stats import norm
 
 import incrowd
-from incrowd.estimation.precision import assumed_shares, cell_variances, parts_of, table_variances
+from incrowd.estimation.precision import (
+    assumed_shares,
+    cell_variances,
+    parts_of,
+    shares_of_asked,
+    table_variances,
+)
 from incrowd.planner.forecast import forecast
 
 LOCAL = {"epsilon": 8.0, "analysis": "local"}
@@ -59,7 +65,7 @@ def variances_by_enumeration(plan, ids, even):
     """Var of one person's g for each cell, and with nobody in the cell; of a single message."""
     (message,) = plan.messages
     questions = [plan.survey.question(id) for id in ids]
-    shares = [assumed_shares(q, even) for q in questions]
+    shares = [assumed_shares(plan.survey, q, even) for q in questions]
     both = [
         enumerated(q, message.channels[q.id], s) for q, s in zip(questions, shares, strict=True)
     ]
@@ -193,7 +199,7 @@ def test_skewed_tables_are_forecast_as_they_come(questions, noises, low, high):
 
 def power(plan, ids, share, cell, seed):
     """How often a cell is found above the noise, if that share of the people is in it."""
-    shares = [assumed_shares(plan.survey.question(id), even=False) for id in ids]
+    shares = [assumed_shares(plan.survey, plan.survey.question(id), even=False) for id in ids]
     (message,) = plan.messages
     q, people = message.channels[ids[0]].q, plan.survey.crowd
     estimates = simulated(shares, q, people, 4000, seed, cell, own=share)
@@ -258,10 +264,10 @@ def test_what_is_assumed_by_default():
         "g": [0.7, 0.3],
     }
     for id, shares in uneven.items():
-        assert assumed_shares(asked(id), even=False) == pytest.approx(shares)
+        assert shares_of_asked(asked(id), even=False) == pytest.approx(shares)
     even = {"a": [1 / 2] * 2, "b": [1 / 3] * 3, "e": [1 / 3] * 3, "g": [0.7, 0.3]}
     for id, shares in even.items():
-        assert assumed_shares(asked(id), even=True) == pytest.approx(shares)
+        assert shares_of_asked(asked(id), even=True) == pytest.approx(shares)
 
 
 def test_the_forecast_is_never_the_better_of_both():

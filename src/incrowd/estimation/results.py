@@ -36,7 +36,7 @@ from incrowd.estimation.receipts import (
     without_receipt,
 )
 from incrowd.estimation.simultaneous import SimultaneousIntervals
-from incrowd.estimation.tables import FIGURES, TableEstimate
+from incrowd.estimation.tables import EVERYONE, FIGURES, TableEstimate
 from incrowd.estimation.words import WordEstimates
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import ClaimedRelease
@@ -113,9 +113,11 @@ class _SomePeople:
     not_made: tuple[NotMade, ...]
     truth: tuple[np.ndarray, ...] | None = None
 
-    def amounts_of(self, ids: Sequence[str]) -> Amounts | None:
-        """Return the figures that belong to a table, if it is of one question with numbers."""
-        return self.amounts.get(ids[0]) if len(ids) == 1 else None
+    def amounts_of(self, item: Shown) -> Amounts | None:
+        """Return the figures that belong to a table, if it is of one question with numbers. They
+        are of those who answered, and belong to the first table of the question."""
+        again = item.table.provenance.left_out == (NOT_ASKED,)
+        return self.amounts.get(item.names[0]) if len(item.names) == 1 and not again else None
 
     def complete(self, plan: Plan) -> Iterator[Shown]:
         """Yield every table with all its cells."""
@@ -175,8 +177,7 @@ class _SomePeople:
             facts["text"] = read.questions
         if read.answers != table.answers:
             facts["labels"] = read.answers
-        figures = None if table.provenance.left_out else self.amounts_of(table.questions)
-        if figures:
+        if figures := self.amounts_of(item):
             facts |= {name: each for name, each in asdict(figures).items() if each is not None}
         if intervals is not None:
             facts["simultaneous"] = {
@@ -191,14 +192,17 @@ class _SomePeople:
 
     def records(self, plan: Plan) -> Iterator[dict[str, Any]]:
         """Yield a record for each cell of each table, and for each word."""
+        everybody = {"shares_of": EVERYONE} if self.asked else {}  # all records have the same keys
         for item in self.complete(plan):
-            questions, more = JOINT.join(item.table.questions), changes(item.table.provenance)
+            questions = JOINT.join(item.table.questions)
+            more = everybody | changes(item.table.provenance)
             for cell in item.cells:
                 truth = {} if cell.truth is None else {"truth": cell.truth}
                 yield _record(questions, JOINT.join(cell.answer), cell) | truth | more
         for id, words in self.words.items():
             yield from (
-                _record(id, row.word, row) | weight_column(words.weighted_to) for row in words.rows
+                _record(id, row.word, row) | everybody | weight_column(words.weighted_to)
+                for row in words.rows
             )
 
 

@@ -32,6 +32,7 @@ from incrowd.views import Sheet
 
 MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
 MOST_COUNTS = 1 << 24  # 128 MiB
+EVERYONE = "people"  # to whom the shares of a table refer, if nobody is left out
 FIGURES = ("estimate", "standard_error", "low", "high")
 
 
@@ -59,7 +60,7 @@ class Provenance:
     def whose(self) -> str:
         """The people to whom the shares refer, in words."""
         if not self.left_out:
-            return "people"
+            return EVERYONE
         return "those who answered" if NO_ANSWER in self.left_out else "those who were asked"
 
     @property

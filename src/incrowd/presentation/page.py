@@ -109,7 +109,7 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
 
 def _amounts(item: Shown, estimates: Estimates | StratumEstimates) -> dict[str, Any]:
     """Return mean, total and quantiles if a table is of numbers, with a note."""
-    figures = estimates.amounts_of(item.names)
+    figures = estimates.amounts_of(item)
     if figures is None:
         return {"amounts": ()}
     return {

@@ -79,7 +79,7 @@ TERMINALS: Mapping[str, Callable[[Any], RenderableType]] = {"estimates": termina
 def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
     """Yield a table; for a question with numbers, also its mean, total and quantiles."""
     yield _fitting(item)
-    if figures := estimates.amounts_of(item.names):
+    if figures := estimates.amounts_of(item):
         name = titled(item.table.questions, item.names)
         note = figures.note(item.table.provenance.weighted_to)
         spread = _table(f"{name}: in numbers", note, *HEADINGS)
