@@ -1,8 +1,8 @@
 """Shares of those who were asked a question: their estimates and intervals.
 
 Collections are drawn by the exact law of cells (tests/oracles/cell_collections.py). A share of
-2,000 has a standard error of .0049 near .95, so that right intervals fall 3.3 of these below .945 or
-above .97 with a probability below .001 each. The wrong variant is the error of the share of all
+2,000 has a standard error of .0049 near .95, so that right intervals fall 3.3 of these below .945
+or above .97 with a probability below .001 each. The wrong variant is the error of the share of all
 people, which is that of the ratio only if everybody is asked.
 """
 

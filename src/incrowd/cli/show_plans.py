@@ -19,8 +19,10 @@ from incrowd.plans.message import message_facts
 from incrowd.plans.plan import written_epsilon
 from incrowd.plans.slots import invented
 from incrowd.presentation.advice import (
+    asked_words,
     first_line,
     odds_seen,
+    of_hardly_anybody,
     of_no_use,
     other_noise,
     refusals,
@@ -71,7 +73,7 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     advice += shuffler_trade(plan, effective, capped)
     advice += [*other_noise(other_kind(plan)), *odds_seen(plan, models), *sealing(plan)]
     doubts = [*warnings(plan.guarantee), *beyond_budget(plan), *of_no_use(plan, expected)]
-    doubts += [*without_cells(plan), *word_notes(plan.survey)]
+    doubts += [*of_hardly_anybody(expected), *without_cells(plan), *word_notes(plan.survey)]
     if json:
         facts = plan_facts(plan) | {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]
@@ -100,8 +102,7 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     for text in open_table_lines(plan.survey):
         say(text)
     for table in expected:
-        if table.mean_error is not None:
-            say(mean_error(plan.survey, table.questions[0], table.mean_error))
+        _of_some(plan, table)
     for model in models:
         _regression(model)
     if others:
@@ -121,6 +122,14 @@ def _regressions(plan: Plan) -> Sequence[Regression]:
     from incrowd.planner.regression_forecast import forecast_regressions  # slow to load
 
     return forecast_regressions(plan)
+
+
+def _of_some(plan: Plan, table: TableForecast) -> None:
+    """Show the precision of an amount's mean, and among those who are asked a question."""
+    if table.mean_error is not None:
+        say(mean_error(plan.survey, table.questions[0], table.mean_error))
+    if table.asked is not None:
+        say(asked_words(table.questions[0], table.asked))
 
 
 def _expectations(table: TableForecast) -> Expected:

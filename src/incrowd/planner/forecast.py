@@ -12,11 +12,17 @@ import numpy as np
 
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation.amounts import AmountEvidence, evidence, mean
-from incrowd.estimation.precision import assumed_shares, table_variances
+from incrowd.estimation.precision import (
+    CellVariances,
+    assumed_shares,
+    cell_variances,
+    parts_of,
+    table_variances,
+)
 from incrowd.estimation.readings import check_tables, expected_readings
 from incrowd.planner.wanted import wanted_tables
 from incrowd.plans import JointReport, Outline
-from incrowd.survey import WithEdges, takes_numbers
+from incrowd.survey import Survey, WithEdges, takes_numbers
 from incrowd.survey.question import QuestionIds
 
 
@@ -36,6 +42,18 @@ def expected(plan: Outline, question: WithEdges, even: bool) -> AmountEvidence:
 
 
 FAMILY_ERROR = 0.05
+
+
+@dataclass(frozen=True)
+class AskedForecast:
+    """The expected precision of the answers of those who are asked a question.
+
+    share: the expected share of people who are asked; standard_error: of the least precise answer
+    among them, from noise and sampling. Both of the less favorable assumption.
+    """
+
+    share: float
+    standard_error: float
 
 
 @dataclass(frozen=True)
@@ -71,6 +89,8 @@ class TableForecast:
         People over effective sample size, which the planner minimizes.
     mean_error : float or None
         The standard error of an amount's mean, in the unit of the amount.
+    asked : AskedForecast or None
+        Of a question that not everybody is asked: the precision among those who are.
 
     References
     ----------
@@ -96,6 +116,7 @@ class TableForecast:
     effective_sample_size_uneven: float
     inflation: float
     mean_error: float | None = None
+    asked: AskedForecast | None = None
 
 
 def forecast(plan: Outline) -> tuple[TableForecast, ...]:
@@ -147,7 +168,35 @@ def _forecast(plan: Outline, ids: QuestionIds) -> TableForecast:
         effective_sample_size_uneven=people / both.uneven.loss,
         inflation=both.even.loss,
         mean_error=_mean_error(plan, ids),
+        asked=_asked(plan, ids),
     )
+
+
+def _asked(plan: Outline, ids: QuestionIds) -> AskedForecast | None:
+    """Return the expected precision among those who are asked a question.
+
+    The share r = a / A of those who are asked has the variance of a - r A, over A^2. The noise of
+    a and of those who are not asked, 1 - A, is taken to be independent, as in a joint report; where
+    cells are projected to the known number of people, it is a little less.
+    """
+    survey, question = plan.survey, plan.survey.question(ids[0])
+    if len(ids) > 1 or question.asked_if is None or question.hashed or question.wide:
+        return None
+    parts = parts_of(survey, plan.messages, ids)
+    return max(
+        (_among_asked(survey, cell_variances(survey, parts, ids, even)) for even in (True, False)),
+        key=lambda each: each.standard_error,
+    )
+
+
+def _among_asked(survey: Survey, cells: CellVariances) -> AskedForecast:
+    asked = 1 - float(cells.share[-1])
+    if asked <= 0:
+        return AskedForecast(0.0, math.inf)
+    shares = cells.share[:-1] / asked
+    drawn = 0.0 if survey.census else asked * shares * (1 - shares)
+    variance = cells.noise[:-1] + shares**2 * cells.noise[-1] + drawn
+    return AskedForecast(asked, math.sqrt(float(np.max(variance)) / survey.crowd) / asked)
 
 
 def _mean_error(plan: Outline, ids: QuestionIds) -> float | None:

@@ -20,6 +20,7 @@ from incrowd.views import with_and
 
 if TYPE_CHECKING:
     from incrowd.estimation.regression.results import Regression
+    from incrowd.planner.forecast import AskedForecast, TableForecast
 
 # Name, messages, reports per person, the effective sample of the wanted tables (None if no noise
 # keeps the promise), and the local epsilon.
@@ -304,6 +305,28 @@ def of_no_use(plan: Plan, expected: Sequence[ForecastErrors]) -> Iterator[str]:
                 f"{_between(*sorted(errors))} percentage points, which is too imprecise to be "
                 f"useful; {remedy}"
             )
+
+
+def of_hardly_anybody(expected: Sequence[TableForecast]) -> Iterator[str]:
+    """Warn of questions that so few are asked that their answers would be too imprecise to use."""
+    for table in expected:
+        if table.asked and HALF_WIDTH * table.asked.standard_error >= USELESS:
+            error = table.asked.standard_error
+            yield (
+                f"about {short_percent(table.asked.share)} of the people are asked "
+                f"{table.questions[0]}, and their answers are accurate only to "
+                f"{_between(error, error)} percentage points, which is too imprecise to be useful; "
+                "ask more people, or ask this question of more of them"
+            )
+
+
+def asked_words(id: str, asked: AskedForecast) -> str:
+    """State how many people are asked a question, and how precise their answers will be."""
+    margin = _between(asked.standard_error, asked.standard_error)
+    return (
+        f"{id}: about {short_percent(asked.share)} of the people are asked; among them, each share "
+        f"is accurate to {margin} percentage points"
+    )
 
 
 def without_cells(plan: Plan) -> Iterator[str]:
