@@ -82,4 +82,4 @@ asked_if = "smokes = yes"
     file.write_text(text.format(asked=0.02))
     seldom = run("plan", file)
     words = " ".join((seldom.stdout + seldom.stderr).split())
-    assert "warning: about 2% of the people are asked count" in words
+    assert "warning: about 2.0% of the people are asked count" in words
