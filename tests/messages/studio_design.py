@@ -10,6 +10,7 @@ from incrowd.studio import design, imports, pages
 from incrowd.studio.document import SurveyDocument, apply, version
 from incrowd.studio.operations import (
     AddQuestion,
+    MoveQuestion,
     RemoveQuestion,
     SetQuestion,
     SetRegression,
@@ -17,6 +18,7 @@ from incrowd.studio.operations import (
 )
 from incrowd.studio.preview import preview_of
 from incrowd.studio.projects import Project, Projects
+from incrowd.studio.questionnaire import AddMatrix, RemovePart
 
 TEXT = """\
 name = "Health"
@@ -34,6 +36,7 @@ id = "drinks"
 type = "choice"
 options = ["wine", "beer"]
 """
+CONDITIONAL = TEXT.replace('type = "choice"', 'type = "choice"\nasked_if = "smokes = yes"')
 ROWS = "smokes,drinks\n" + "yes,wine\nno,beer\n" * 20
 
 
@@ -153,6 +156,16 @@ CASES = {
     "set: no short name": action("set", of="smokes", type="yesno"),
     "set: a name that is taken": change(SetQuestion("smokes", {"id": "drinks"})),
     "remove: a question that is not there": change(RemoveQuestion("wine")),
+    "remove: a question that decides": change(RemoveQuestion("smokes"), CONDITIONAL),
+    "move: before a question that decides": change(MoveQuestion("drinks", -1), CONDITIONAL),
+    "section: without questions": action("add-section", title="You"),
+    "section: one that is not there": action("part", kind="section", of="you"),
+    "section: to be dissolved, but not there": change(RemovePart("section", "you")),
+    "section: not a part": action("part-order", kind="page", up="you"),
+    "matrix: of nothing": action("add-matrix", text="How?"),
+    "matrix: of unlike questions": change(
+        AddMatrix({"id": "m", "text": "How?"}, questions=("smokes", "drinks"))
+    ),
     "table: of one question": action("table", q="smokes"),
     "regression: on nothing": action("regression", outcome="smokes"),
     "regression: a number that is too large": action("no-regression", place="3"),

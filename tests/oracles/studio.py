@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from contextlib import contextmanager
+from html.parser import HTMLParser
 
 import httpx
 
@@ -46,3 +47,44 @@ def running_studio(folder):
             yield process.stdout.readline().strip()
         finally:
             process.terminate()
+
+
+class _Fields(HTMLParser):
+    """The fields of a form, as a browser would send them."""
+
+    def __init__(self, id):
+        super().__init__()
+        self.id, self.inside, self.fields, self.field = id, False, {}, ""
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        if tag == "form":
+            self.inside = given.get("id") == self.id
+        name = given.get("name")
+        if not self.inside or (tag != "option" and name is None):
+            return
+        if tag in ("select", "textarea"):
+            self.field, self.kind = name, tag
+            self.fields[name] = "" if tag == "textarea" else None
+        elif tag == "option" and ("selected" in given or self.fields[self.field] is None):
+            self.fields[self.field] = given.get("value") or ""
+        elif tag == "input" and (given.get("type") != "checkbox" or "checked" in given):
+            usual = "on" if given.get("type") == "checkbox" else ""
+            self.fields[name] = given.get("value") or usual
+
+    def handle_data(self, data):
+        if self.inside and self.field and self.kind == "textarea":
+            self.fields[self.field] += data.removeprefix("\n")
+
+    def handle_endtag(self, tag):
+        if tag == "form":
+            self.inside = False
+        if tag in ("select", "textarea"):
+            self.field = ""
+
+
+def form_fields(page, id):
+    """Return the fields of a form of a page, as a browser would send them."""
+    reader = _Fields(id)
+    reader.feed(page)
+    return reader.fields

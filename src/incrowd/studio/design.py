@@ -17,8 +17,16 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.errors import Of, Problem, SurveyError, Unfit, UsageError
-from incrowd.studio import imports, operations
+from incrowd.studio import imports, operations, part_forms
 from incrowd.studio.chosen_values import VALUES, value_operations
+from incrowd.studio.condition_form import (
+    OPERATORS,
+    ConditionForm,
+    condition_form,
+    condition_words,
+    deciding,
+    in_main,
+)
 from incrowd.studio.document import Operation, Raw, changed, version
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.operations import (
@@ -55,11 +63,14 @@ from incrowd.studio.question_form import (
     outcomes,
     predicts,
     put,
+    put_words,
     shown_form,
     summary,
     text_of,
     words_in,
 )
+from incrowd.studio.questionnaire import fits_matrix
+from incrowd.survey.conditions import comparisons
 from incrowd.survey.questions import TYPES
 from incrowd.survey.surveys import survey_in
 from incrowd.survey.words import LANGUAGE, checked_tag
@@ -69,6 +80,8 @@ NOISE_KINDS: tuple[tuple[str, Phrase], ...] = (
     ("services", phrase("two services: the shuffler and the collector")),
     ("auto", phrase("automatic: the services, where tables become clearly more precise")),
 )
+ROOTS = ("section", "matrix", "page")
+FRAME = ("consent", "thanks")  # texts before and after the questions
 MOST_PAIRS = 60  # questions in the matrix of tables; with more, tables are chosen below it
 
 
@@ -128,7 +141,13 @@ class Fields(dict[str, Any]):
 
 @dataclass(frozen=True)
 class QuestionSummary:
-    """A question of the list. number: its place, from 1. raw: its table in the file."""
+    """A question of the list.
+
+    number: its place, from 1. raw: its table in the file, with what its section and its matrix
+    state for it; stated: without that. parts: the titles of its section and its matrix. condition:
+    whom it is asked, in words. form: of its own condition. fits_matrix: whether it can be taken
+    into a matrix.
+    """
 
     number: int
     id: str
@@ -137,6 +156,27 @@ class QuestionSummary:
     answers: str
     raw: Raw
     problems: tuple[Problem, ...]
+    stated: Raw
+    parts: tuple[str, ...] = ()
+    condition: Phrase | str = ""
+    form: ConditionForm | None = None
+    condition_problems: tuple[Problem, ...] = ()
+    fits_matrix: bool = False
+
+
+@dataclass(frozen=True)
+class PartSummary:
+    """A section or a matrix. kind: which of them. questions: its questions. ends: whether it is the
+    first, and the last. form: of its condition."""
+
+    kind: str
+    id: str
+    title: str
+    raw: Raw
+    questions: tuple[str, ...]
+    ends: tuple[bool, bool]
+    form: ConditionForm
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -159,6 +199,7 @@ class Page:
     left_out: tuple[str, ...] = ()
     data: str = ""
     shown: str = ""
+    parts: tuple[PartSummary, ...] = ()
 
     @property
     def seen(self) -> str:
@@ -206,25 +247,91 @@ def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
         raw = document.content
         for read in (operations.questions, operations.tables, operations.regressions):
             read(raw)
+        for kind in operations.PARTS:
+            operations.parts(raw, kind)
     except SurveyError as error:
         return Page(text, Fields(), (), (LANGUAGE,), {}, broken=error, **more)
     problems = sorted_problems(raw, _problems(project, raw))
     main = _main_language(raw)
-    asked = operations.questions(raw)
-    summaries = tuple(
-        QuestionSummary(
+    shown = version(repr(raw))
+    parts = tuple(_parts(raw, problems, main))
+    return Page(
+        text,
+        Fields.of(raw),
+        tuple(_summaries(raw, problems, main)),
+        _languages(raw),
+        problems,
+        shown=shown,
+        parts=parts,
+        **more,
+    )
+
+
+def _summaries(raw: Raw, problems: Problems, main: str) -> Iterator[QuestionSummary]:
+    whole = operations.whole_questions(raw)
+    by_id = {str(each.get("id")): each for each in whole}
+    titles = {
+        (kind, part.get("id")): _title(kind, part, main)
+        for kind in operations.PARTS
+        for part in operations.parts(raw, kind)
+    }
+    pairs = zip(operations.questions(raw), whole, strict=True)
+    for number, (stated, each) in enumerate(pairs, 1):
+        condition = operations.condition_of(each)
+        names = [titles.get((kind, each.get(kind)), "") for kind in operations.PARTS]
+        there = problems.get(f"question {number}", ())
+        yield QuestionSummary(
             number,
             str(each.get("id", "")),
             str(each.get("type", "")),
-            _in_main(each.get("text"), main),
+            in_main(each.get("text"), main),
             summary(each),
             Fields.of(each),
-            problems.get(f"question {number}", ()),
+            there,
+            Fields.of(stated),
+            tuple(name for name in names if name),
+            condition_words(condition, by_id, main) if condition else str(each.get("asked_if", "")),
+            condition_form(stated, whole[: number - 1], main),
+            tuple(filter(is_of_condition, there)),
+            "matrix" not in each and fits_matrix(each),
         )
-        for number, each in enumerate(asked, 1)
-    )
-    shown = version(repr(raw))
-    return Page(text, Fields.of(raw), summaries, _languages(raw), problems, shown=shown, **more)
+
+
+def _title(kind: str, part: Raw, main: str) -> str:
+    return in_main(part.get("title" if kind == "section" else "text"), main) or str(part.get("id"))
+
+
+def _parts(raw: Raw, problems: Problems, main: str) -> Iterator[PartSummary]:
+    """Yield sections, then matrices, in the order of their questions."""
+    whole = operations.whole_questions(raw)
+    for kind in operations.PARTS:
+        of = [each.get(kind) for each in whole]
+        there = operations.parts(raw, kind)
+        there.sort(key=lambda part: of.index(part["id"]) if part.get("id") in of else len(of))
+        for place, part in enumerate(there):
+            id = part.get("id")
+            first = of.index(id) if id in of else len(of)
+            yield PartSummary(
+                kind,
+                str(id),
+                _title(kind, part, main),
+                Fields.of(part),
+                tuple(str(each.get("id")) for each in whole if each.get(kind) == id),
+                (place == 0, place == len(there) - 1),
+                condition_form(part, whole[:first], main),
+                tuple(
+                    problem
+                    for number, each in enumerate(whole, 1)
+                    if each.get(kind) == id and "asked_if" in part
+                    for problem in problems.get(f"question {number}", ())
+                    if is_of_condition(problem)
+                )[:1],
+            )
+
+
+def is_of_condition(problem: Problem) -> bool:
+    """Return whether a problem is about the condition of a question."""
+    return "asked_if" in problem.path
 
 
 def _problems(project: Project, raw: Raw) -> tuple[Problem, ...]:
@@ -233,6 +340,9 @@ def _problems(project: Project, raw: Raw) -> tuple[Problem, ...]:
     except SurveyError as error:
         return error.problems
     return ()
+
+
+Problems = Mapping[str, tuple[Problem, ...]]
 
 
 def sorted_problems(raw: Raw, problems: Sequence[Problem]) -> dict[str, tuple[Problem, ...]]:
@@ -258,7 +368,7 @@ def _part(problem: Problem, numbers: Mapping[str, int]) -> str:
             return f"question {numbers[id]}"
         case ("question", "id") if (id := str(problem.arguments.get("value"))) in numbers:
             return f"question {numbers[id]}"
-        case (str(root), *_) if root in ("question", *(each.keys[0] for each in VALUES)):
+        case (str(root), *_) if root in ("question", *ROOTS, *(each.keys[0] for each in VALUES)):
             return root
     return "survey"
 
@@ -268,24 +378,24 @@ def _main_language(raw: Raw) -> str:
     return language if isinstance(language, str) else LANGUAGE
 
 
-def _in_main(words: Any, language: str) -> str:
-    if isinstance(words, dict):
-        words = words.get(language) or next(iter(words.values()), "")
-    return words if isinstance(words, str) else ""
-
-
 def _languages(raw: Raw) -> tuple[str, ...]:
     """Return the languages of a survey, its main language first."""
-    tags = {
-        tag for each in operations.questions(raw) for words in _all_words(each) for tag in words
-    }
+    framing = (*operations.parts(raw, "section"), *operations.parts(raw, "matrix"), page_texts(raw))
+    tables = (*operations.questions(raw), *framing)
+    tags = {tag for each in tables for words in _all_words(each) for tag in words}
     main = _main_language(raw)
     return (main, *sorted(tags - {main}))
 
 
+def page_texts(raw: Raw) -> Raw:
+    """Return the texts before and after the questions."""
+    page = raw.get("page")
+    return page if isinstance(page, dict) else {}
+
+
 def _all_words(asked: Raw) -> Iterator[Mapping[str, Any]]:
     labels = asked.get("labels")
-    texts = [asked.get("text"), asked.get("help")]
+    texts = [asked.get(key) for key in ("text", "help", "title", *FRAME)]
     texts += labels.values() if isinstance(labels, dict) else ()
     yield from (each for each in texts if isinstance(each, dict))
 
@@ -326,11 +436,27 @@ def _set(raw: Raw, form: FormData) -> list[Operation]:
     before = operations.question(raw, of)
     if before is None:
         raise UsageError.of("question", "studio.no-such-question", value=of)
-    wanted, renamed = changed_question(before, form, _main_language(raw))
+    wanted, renamed = changed_question(before, form, _main_language(raw), _earlier(raw, of))
     now = operations.question(changed(raw, SetQuestion(of, {}, renamed)), of) or before
     keys = {**now, **wanted}
     entries = {key: wanted.get(key) for key in keys if wanted.get(key) != now.get(key)}
     return [SetQuestion(of, entries, renamed)] if entries or renamed else []
+
+
+def _earlier(raw: Raw, id: str) -> list[Raw]:
+    """Return the questions before one, with what sections and matrices state for them."""
+    return operations.whole_questions(raw)[: operations.ids(raw).index(id)]
+
+
+def _page(raw: Raw, form: FormData) -> list[Operation]:
+    """Return the texts before and after the questions, where they differ."""
+    before, wanted = page_texts(raw), {**page_texts(raw)}
+    put_words(wanted, form, FRAME, _main_language(raw))
+    return [
+        SetValue(("page", key), wanted.get(key))
+        for key in FRAME
+        if wanted.get(key) != before.get(key)
+    ]
 
 
 def _tables(raw: Raw, form: FormData) -> list[Operation]:
@@ -404,6 +530,8 @@ ACTIONS: Mapping[str, Callable[[Raw, FormData], list[Operation]]] = {
     "add": _add,
     "order": _order,
     "set": _set,
+    "page": _page,
+    **part_forms.ACTIONS,
     "tables": _tables,
     "table": _table,
     "no-table": _no_table,
@@ -490,6 +618,8 @@ def consequences(change: Operation, difference: Changed) -> Iterator[Phrase]:
         yield phrase("{id} was removed.", id=change.id)
     if not isinstance(change, RemoveQuestion | SetQuestion):
         return
+    if isinstance(change, SetQuestion):
+        yield from _condition_notices(change, before, after)
     reads = ((operations.tables, _table_name), (operations.regressions, _formula))
     for read, about in reads:
         now = [about(each) for each in read(after)]
@@ -500,6 +630,30 @@ def consequences(change: Operation, difference: Changed) -> Iterator[Phrase]:
                 yield phrase("This referred to it and was removed or shortened: {name}.", name=name)
             else:
                 yield phrase("This refers to it and was adjusted: {name}.", name=name)
+
+
+def _condition_notices(change: SetQuestion, before: Raw, after: Raw) -> Iterator[Phrase]:
+    """Yield which conditions of other questions were adjusted, and which no longer fit."""
+    id = str(change.entries.get("id", change.id))
+    former = {_named(each, change.id, id): each for each in operations.conditional(before)}
+    whole = deciding(operations.whole_questions(after), "")
+    answers = next((each for each in whole if each.id == id), None)
+    for each in operations.conditional(after):
+        name, text = str(each.get("id")), each["asked_if"]
+        if name == id:
+            continue
+        if name in former and text != former[name]["asked_if"]:
+            yield phrase("This refers to it and was adjusted: {name}.", name=f"{name}: {text}")
+        condition = operations.condition_of(each)
+        compared = (
+            [one for one in comparisons(condition) if one.question == id] if condition else []
+        )
+        if any(answers is None or not answers.decides(one) for one in compared):
+            yield phrase("This no longer fits: {name}.", name=f"{name}: {text}")
+
+
+def _named(table: Raw, old: str, new: str) -> str:
+    return new if table.get("id") == old else str(table.get("id"))
 
 
 def _table_name(table: Raw) -> str:
@@ -575,6 +729,8 @@ def _rendered(
         new_inputs=new_inputs(),
         predicts=predicts,
         codes=codes_of,
+        operators=OPERATORS,
+        frame=Fields(page_texts(page.raw)),
         raw=page.raw,
         privacy=Fields(privacy if isinstance(privacy, dict) else {}),
         regressions=[(each, _formula(each)) for each in shown],

@@ -13,15 +13,17 @@ from starlette.datastructures import FormData
 
 from incrowd.errors import UsageError
 from incrowd.studio.chosen_values import number
+from incrowd.studio.condition_form import typed_condition
 from incrowd.studio.document import Raw
 from incrowd.studio.operations import answers
 from incrowd.survey.forms import EDGES, OPTIONS, KeyInput
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
-from incrowd.survey.question import NO_ANSWER, AnyQuestion
+from incrowd.survey.question import NO_ANSWER, UNANSWERED, AnyQuestion
 from incrowd.survey.questions import TYPES, type_of
 
 SHOWN = 5  # answers in a summary
 OF_ANSWERS = ("labels", "shares", "values")  # keys of all types, by answer
+LIMITS = ("minimum", "maximum")  # of numbers that people type
 
 
 # --- what a form shows ----------------------------------------------------------------------------
@@ -33,7 +35,8 @@ class QuestionForm(NamedTuple):
     answers: those that have names in files. editable: whether a person edits them. inputs: for the
     other keys of the type, with their texts. has_edges: whether its ranges can be taken from data.
     can_be_open: whether its type can be sent in the clear. has_codes: whether codes in the data
-    can mean no answer.
+    can mean no answer. has_other: whether one option can be for everything else. has_limits:
+    whether people type numbers, which can be limited.
     """
 
     answers: tuple[str, ...] = ()
@@ -42,6 +45,8 @@ class QuestionForm(NamedTuple):
     has_edges: bool = False
     can_be_open: bool = False
     has_codes: bool = False
+    has_other: bool = False
+    has_limits: bool = False
 
 
 def shown_form(asked: Raw) -> QuestionForm:
@@ -57,6 +62,8 @@ def shown_form(asked: Raw) -> QuestionForm:
         _has(kind, EDGES),
         not kind.not_open,
         not kind.hashed,
+        "other" in kind.own_keys(),
+        {*LIMITS} <= {*kind.own_keys()},
     )
 
 
@@ -194,18 +201,33 @@ def numbers_of(name: str, written: str) -> list[float | int]:
     return numbers
 
 
-def changed_question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[str, str]]:
+def changed_question(
+    before: Raw, form: FormData, main: str, earlier: Sequence[Raw] = ()
+) -> tuple[Raw, dict[str, str]]:
     """Return the question that a form describes, and the options that it renames.
 
-    main: the language of the survey.
+    main: the language of the survey. earlier: the questions before this one.
     """
-    name = _type_name(form)
+    wanted = dict(before)
     if not (id := text_of(form, "short_name")):
         raise UsageError.of("id", "studio.no-id")
+    wanted["id"] = id
+    put_words(wanted, form, ("text", "help"), main)
+    put(wanted, "asked_if", typed_condition(form, before, earlier, main))
+    if "matrix" in before and "type" not in before:
+        return wanted, {}  # the matrix has the answers
+    if "section" in form:
+        put(wanted, "section", text_of(form, "section") or None)
+    return _with_answers(wanted, before, form, main)
+
+
+def _with_answers(
+    wanted: Raw, before: Raw, form: FormData, main: str
+) -> tuple[Raw, dict[str, str]]:
+    """Return a question with the type and the answers of a form, and the options that it
+    renames."""
+    wanted["type"] = name = _type_name(form)
     tags = str(form.get("tags", "")).split()
-    wanted = dict(before) | {"id": id, "type": name}
-    for key in ("text", "help"):
-        put(wanted, key, _words(form, key, tags, main, before.get(key)))
     for key in ("optional", "open"):
         put(wanted, key, f"is.{key}" in form or None, keep=before.get(key) is False)
     rows = _rows(form)
@@ -220,11 +242,24 @@ def changed_question(before: Raw, form: FormData, main: str) -> tuple[Raw, dict[
         put(wanted, "values", _codes(form, rows, before) or None)
     if lists and (rows or lines_of(form, "more")):
         wanted[OPTIONS.key] = _options(form, rows)
+    _put_details(wanted, form, renamed)
     _put_keys(wanted, kind, form)
     if not lists and answers(wanted) != answers(before):
         wanted.pop("shares", None)  # of answers that no longer exist
     _put_missing(wanted, form)
     return wanted, renamed
+
+
+def _put_details(wanted: Raw, form: FormData, renamed: Mapping[str, str]) -> None:
+    """Set the option for everything else, and the limits of numbers, if the form shows them."""
+    other = text_of(form, "other") if "other" in form else wanted.get("other")
+    put(wanted, "other", renamed.get(str(other), other) or None)
+    if {*LIMITS} & {*form}:
+        for key in LIMITS:
+            value = number(text_of(form, key))
+            whole = isinstance(value, float) and value.is_integer()
+            put(wanted, key, (int(value) if whole else value) if value != "" else None)
+        put(wanted, "whole", "is.whole" in form or None, keep=wanted.get("whole") is False)
 
 
 def _put_keys(wanted: Raw, kind: type[AnyQuestion], form: FormData) -> None:
@@ -246,6 +281,13 @@ def _put_missing(wanted: Raw, form: FormData) -> None:
         codes = [each.strip() for each in text_of(form, "missing").split(",") if each.strip()]
         same = isinstance(before, list) and list(map(str, before)) == codes
         put(wanted, "missing", before if same else codes or None)
+
+
+def put_words(wanted: Raw, form: FormData, keys: Sequence[str], main: str) -> None:
+    """Set the texts that a form shows, in the languages of the survey."""
+    tags = str(form.get("tags", "")).split()
+    for key in keys:
+        put(wanted, key, _words(form, key, tags, main, wanted.get(key)))
 
 
 def put(wanted: Raw, key: str, value: Any, *, keep: bool = False) -> None:
@@ -306,6 +348,9 @@ def _labels(
         for number, was, name in rows
         if name
     }
+    written |= {state: there[state] for state in UNANSWERED if state in there}
+    if any(f"label.none.{tag}" in form for tag in tags):
+        written[NO_ANSWER] = _words(form, "label.none", tags, main, there.get(NO_ANSWER))
     return {name: words for name, words in written.items() if words is not None}
 
 

@@ -119,6 +119,18 @@ def comparisons(condition: Condition) -> Iterator[AnswerComparison]:
         yield condition
 
 
+def with_comparisons(
+    condition: Condition, replaced: Callable[[AnswerComparison], AnswerComparison]
+) -> Condition:
+    """Return a condition with other comparisons in the places of those that it has."""
+    if isinstance(condition, Not):
+        return Not(with_comparisons(condition.condition, replaced))
+    if isinstance(condition, AllOf | AnyOf):
+        parts = tuple(with_comparisons(each, replaced) for each in condition.conditions)
+        return type(condition)(parts)
+    return replaced(condition)
+
+
 def holds(condition: Condition, compared: Callable[[AnswerComparison], np.ndarray]) -> np.ndarray:
     """Return for which people a condition holds. compared: for whom a comparison does."""
     if isinstance(condition, Not):

@@ -114,7 +114,7 @@ def _filled(
     filled |= question
     section = filled.get("section")
     if isinstance(section, str) and section in conditions:
-        filled["asked_if"] = _both(conditions[section], question.get("asked_if"))
+        filled["asked_if"] = _both(conditions[section], filled.get("asked_if"))
     return filled
 
 
