@@ -41,8 +41,8 @@ from incrowd.estimation.weighting.weighting import (
     TableChange,
     counted_for,
     derived,
-    kept,
     without,
+    without_states,
 )
 from incrowd.estimation.wording import (
     IN_R,
@@ -365,7 +365,7 @@ def joint_table(
     if change:
         population = change.population(joint.people)
     if of_those_who_answered and any(set(UNANSWERED) & set(each) for each in joint.answers):
-        cells, (joint, _) = kept(joint), without(joint)
+        cells, (joint, _) = without_states(joint), without(joint)
         answered = float(cells.estimate.flat[-1])
     if noise_only:
         joint, cells = joint.noise_alone(), cells.noise_alone()
