@@ -229,3 +229,9 @@ ATTRIBUTES = listed(
     """
 )
 VALUES = listed("value, answer, response, wert, antwort, score, result, val, values")
+FREQUENCIES = listed(
+    """
+    freq, frequency, frequencies, count, counts, n, anzahl, haufigkeit, haeufigkeit, cases, people,
+    persons, num people, number of people, personen, effectif, effectifs, frecuencia, frequenza
+    """
+)

@@ -17,6 +17,7 @@ from incrowd.characters import cleaned, hidden
 from incrowd.drafts.design import design_of
 from incrowd.drafts.lists import listed_answers, may_list
 from incrowd.drafts.missing import FEW, no_answers, number, spikes, stray_words
+from incrowd.drafts.people import is_identifier
 from incrowd.drafts.personal import PersonalData, is_day, personal
 from incrowd.drafts.scales import ordered
 from incrowd.drafts.spellings import canonical, clean_id, confusable
@@ -132,7 +133,7 @@ def is_plain(answers: Iterable[str]) -> bool:
 
 def looks_like_id(name: str) -> bool:
     """Return whether the name of a column suggests that it identifies the person."""
-    return bool(_ID.search(name))
+    return bool(_ID.search(name)) or is_identifier(name)
 
 
 def looks_open(name: str) -> bool:

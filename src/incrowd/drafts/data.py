@@ -41,11 +41,11 @@ def draft_of(name: str, data: Data) -> Draft:
     if table.num_rows < 2:
         rows = sentence("drafts.one-row" if table.num_rows else "drafts.no-rows")
         raise AnswersError.of("answers", "drafts.few-rows", rows=rows)
-    repeated, names, ids = repeated_ids(table), table.column_names, _ids(table.column_names)
+    repeated, ids = repeated_ids(table), _ids(table.column_names)
     columns = [_column_draft(data, place, ids[place], repeated) for place in range(len(ids))]
     unnamed = [SkippedColumn(f"column {each}", sentence("drafts.no-name")) for each in data.unnamed]
     people = repeated.people if repeated else table.num_rows
-    notes = [FROM_DATA, *_notes_on_rows(data), *notes_of(repeated, names, table.num_rows)]
+    notes = [FROM_DATA, *_notes_on_rows(data), *notes_of(repeated, table)]
     if people < SMALL:
         notes.append(f"{people:,} people are few; `incrowd plan` shows how large the errors are")
     notes += [f"the questions {each}; rename a column" for each in confusable(ids)]
