@@ -381,3 +381,68 @@ def test_weights_and_design_are_no_questions():
     assert {each.id for each in draft.left_out} == {*columns, *design}
     assert all(each.doubt for each in draft.left_out)
     assert {"weight_kg", "wt"} <= {question.id for question in survey.questions}
+
+
+# --- questions that nobody needs to be asked ------------------------------------------------------
+
+SILLY = {  # columns, and what a draft must not ask about them
+    "shares with many ones": ([0.1, 0.25, 0.3, 0.6] * 10 + [1] * 260, "no answer"),
+    "empty cells of numbers": ([*range(13)] * 23 + ["NA"], "no answer"),
+    "empty cells of yes and no": (["yes", "no", "NA"] * 100, "no answer"),
+    "what is not so": (["insured", "not insured"] * 150, "several answers"),
+    "two codes": ([1, 2] * 150, "amounts"),
+}
+DOUBTFUL = {
+    "amounts with many of the largest": ([*range(20)] * 13 + [500] * 40, "no answer"),
+    "empty cells of words": (["DE", "FR", "NA"] * 100, "NA was taken to mean no answer"),
+    "a refusal": ([*range(29)] * 10 + ["refused"] * 10, "refused was taken to mean no answer"),
+    "several codes": (["a1 a2", "a2 a3", "a1"] * 100, "several answers"),
+    "three codes": ([1, 2, 3] * 100, "amounts"),
+}
+
+
+@pytest.mark.parametrize("name", SILLY)
+def test_what_is_certain_is_not_asked(name):
+    values, asked = SILLY[name]
+    draft, survey = drafted(said=np.array(values, object))
+    assert survey.question("said")
+    assert not any(asked in line for line in decisions(draft, "said"))
+
+
+@pytest.mark.parametrize("name", DOUBTFUL)
+def test_what_is_doubtful_is_asked(name):
+    values, asked = DOUBTFUL[name]
+    draft, _ = drafted(said=np.array(values, object))
+    assert any(asked in line for line in decisions(draft, "said"))
+
+
+def test_years_are_not_codes():
+    years = [2019, 2020, 2021] * 100
+    draft, survey = drafted(year_of_visit=years, grade=years)
+    assert survey.question("year_of_visit").options == ("2019", "2020", "2021")
+    assert not any("are codes" in line for line in decisions(draft, "year_of_visit"))
+    assert any("are codes" in line for line in decisions(draft, "grade"))
+
+
+def test_large_numbers_of_few_rows_are_amounts():
+    """The wrong variant lists the number of everyone. A scale of ten steps is one even so."""
+    waists = [31, 32, 33, 34, 34, 36, 37, 38, 46] * 2
+    frame = pandas.DataFrame({"waist": waists, "step": [1, 2, 3, 4, 5, 6, 7, 8, 10] * 2})
+    survey = survey_of(incrowd.draft(frame))
+    assert (survey.question("waist").type, survey.question("step").type) == ("number", "choice")
+
+
+INDEXED = {
+    "pandas": (",a,b\n0,yes,3\n1,no,4\n2,no,5\n", []),
+    "R": ('"","a","b"\n"1","yes",3\n"2","no",4\n"3","no",5\n', []),
+    "names of rows": (",a,b\nAnna,yes,3\nBob,no,4\nCid,no,5\n", ["column 1"]),
+    "the last column": ("a,b,\nyes,3,0\nno,4,1\nno,5,2\n", ["column 3"]),
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_row_numbers_of_data_frames_are_no_column(name, tmp_path):
+    text, left_out = INDEXED[name]
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    draft = incrowd.draft(tmp_path / "a.csv")
+    assert [column.id for column in draft.left_out] == left_out

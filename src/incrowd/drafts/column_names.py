@@ -23,6 +23,11 @@ def named(words: Iterable[str], *names: str) -> bool:
     return any(f" {each} " in text or (len(each) > 6 and each == close) for each in names)
 
 
+def is_year(name: str) -> bool:
+    """Return whether the name of a column says that it contains years."""
+    return named(tokens(name), "year", "jahr", "annee", "ano", "anno", "jaar", "yr")
+
+
 def listed(text: str) -> tuple[str, ...]:
     """Return the names in a text, which commas separate."""
     return tuple(dict.fromkeys(" ".join(each.split()) for each in text.split(",")))

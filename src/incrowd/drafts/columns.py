@@ -14,9 +14,10 @@ import numpy as np
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.characters import cleaned, hidden
+from incrowd.drafts.column_names import is_year
 from incrowd.drafts.design import design_of
 from incrowd.drafts.lists import listed_answers, may_list
-from incrowd.drafts.missing import FEW, no_answers, number, spikes, stray_words
+from incrowd.drafts.missing import FEW, SOFTWARE, no_answers, number, spikes, stray_words
 from incrowd.drafts.people import is_identifier
 from incrowd.drafts.personal import PersonalData, is_day, personal
 from incrowd.drafts.scales import ordered
@@ -196,6 +197,7 @@ def even(low: float, high: float) -> list[float | int]:
 
 BAD_NAME = sentence("drafts.bad-name")
 MOST_OPTIONS = 1000
+YEARS = range(1800, 2200)
 MOST_CODES = 10  # so few whole numbers may be codes rather than amounts
 FEWEST_BINS = 4  # with fewer, most answers are equal, and the user has to choose the edges
 FEWEST_ROWS = 20  # in fewer rows, different values do not suggest ids
@@ -258,8 +260,9 @@ def question_of(column: DataColumn) -> ColumnDraft:
         return question
     codes |= dict.fromkeys(words)
     question = replace(question, id=id, keys=_all_keys(column, id, question, tuple(codes)))
+    certain = question.keys["type"] in (Number.type_name(), YesNo.type_name())
     for code in codes:
-        if code not in column.missing:
+        if code not in column.missing and not (certain and code.casefold() in SOFTWARE):
             question = question.doubting(f"{code} was taken to mean no answer")
     if any(char.isdigit() for word in words for char in word):
         question = question.noting(
@@ -576,7 +579,7 @@ def _numbers(
     for text, value in numbers.items():
         counts[value] += rows[text]
     values, possible_codes = sorted(counts), spikes(counts)
-    if len(values) < 2 or (len(values) <= MOST_CODES and all(each.is_integer() for each in values)):
+    if len(values) < 2 or _may_be_codes(counts):
         return _few_numbers(column.name, numbers)
     answers = np.array([value for value in values if value not in possible_codes])
     bins = edges(answers, np.array([counts[value] for value in answers]))
@@ -596,6 +599,14 @@ def _numbers(
     )
 
 
+def _may_be_codes(counts: Mapping[float, int]) -> bool:
+    """Return whether numbers are few and whole. Large ones that hardly recur are amounts, of which
+    a list would show everyone's own."""
+    few = len(counts) <= MOST_CODES and all(each.is_integer() for each in counts)
+    recurring = sum(counts.values()) >= FEWEST_EACH * len(counts)
+    return few and (recurring or max(counts) <= MOST_CODES)
+
+
 def _few_numbers(name: str, numbers: Mapping[str, float]) -> DraftQuestion:
     """Return a choice among a few whole numbers, written in any digits."""
     texts = sorted(numbers, key=lambda text: (numbers[text], len(text), text))
@@ -609,10 +620,13 @@ def _few_numbers(name: str, numbers: Mapping[str, float]) -> DraftQuestion:
     question = DraftQuestion(name, keys)
     if len({*numbers.values()}) < len(options):
         question = question.doubting("some options are the same number; see whether they differ")
-    return question.doubting(
-        f"if {', '.join(options)} are codes, name the options and map the codes to them in values; "
-        'if they are amounts, use type = "number" with edges'
+    if is_year(name) and all(value in YEARS for value in numbers.values()):
+        return question
+    doubt = (
+        f"if {', '.join(options)} are codes, name the options and map the codes to them in values"
     )
+    amounts = '; if they are amounts, use type = "number" with edges'
+    return question.doubting(doubt + (amounts if len(options) > 2 else ""))
 
 
 def _with_items(column: DataColumn) -> DataColumn:

@@ -14,6 +14,7 @@ ALONE = 0.5  # of the items of weak separators, which also occur within answers,
 SPACED = 0.75  # of items between spaces, which also separate words
 FREQUENT = 2  # cells: an item in so many different ones recurs
 MOST_ITEMS = 60
+NEGATIONS = frozenset({"not", "no", "non", "nicht", "kein", "keine"})
 _CODE = re.compile(r"[a-z0-9_.-]+")
 
 
@@ -36,8 +37,10 @@ def listed_answers(counts: Mapping[str, int]) -> ListedAnswers | None:
 
 def may_list(counts: Mapping[str, int]) -> str | None:
     """Return a cell that may list several codes between spaces, or contain two words; None if there
-    is none. A code of it is in another cell as well."""
+    is none. A code of it is in another cell as well; "not married" is one answer."""
     cells = {cell: cell.split() for cell in counts}
+    if any(len(items) > 1 and items[0] in NEGATIONS for items in cells.values()):
+        return None
     if not all(_CODE.fullmatch(item) for items in cells.values() for item in items):
         return None
     different = Counter(item for items in cells.values() for item in {*items})

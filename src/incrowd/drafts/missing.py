@@ -21,6 +21,8 @@ WORDS = frozenset(
     }
 )
 
+SOFTWARE = frozenset({"na", "nan", "null", "#n/a", "<na>", "."})  # writes these for empty cells
+
 
 def no_answers(counts: Mapping[str, int], labels: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values that seem to mean no answer.
@@ -89,6 +91,8 @@ def spikes(rows: Mapping[float, int]) -> list[float]:
     """Return the largest number, if many rows have it and it is far beyond the range of
     all others."""
     *others, last = sorted(rows)
+    if last <= 1:  # of shares, which are rarely coded
+        return []
     if len(others) < 2 or rows[last] < max(FEW, SPIKE * rows[others[-1]]):
         return []
     return [last] if last - others[-1] > others[-1] - others[0] else []

@@ -13,6 +13,7 @@ from dataclasses import replace
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -351,10 +352,18 @@ def _whole(source: AnswersSource, laid_out: CsvLayout) -> pa.Table:
 
 
 def _unnamed(table: pa.Table) -> Iterator[str]:
-    """Yield the places of columns that have answers and no name."""
+    """Yield the places of columns that have answers and no name; row numbers are no answers."""
     for place, name in enumerate(table.column_names):
-        if not name and table.column(place).null_count < table.num_rows:
+        column = table.column(place)
+        if not name and column.null_count < len(column) and not (place == 0 and _is_index(column)):
             yield str(place + 1)
+
+
+def _is_index(column: pa.ChunkedArray) -> bool:
+    """Return whether texts number the rows, as data frames of pandas and R do in their files."""
+    rows = np.arange(len(column))
+    starts = [pa.array(rows + first).cast(pa.string()) for first in (0, 1)]
+    return any(pc.all(pc.equal(column, each)).as_py() for each in starts)
 
 
 def _named(table: pa.Table) -> pa.Table:
