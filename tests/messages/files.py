@@ -425,6 +425,18 @@ MISTAKES = {
         choice(type="multi", at_most=2, options=["a|b", "c"], separator="|"),
         "separator of c: got '|'; 'a|b' contains it; choose another separator",
     ),
+    "columns of one answer": (
+        choice(columns={"a": "good"}),
+        "columns of c: got ['a']; only a `multi` question has a column for each option",
+    ),
+    "columns beside a column": (
+        choice(type="multi", at_most=2, options=["x", "y"], column="a", columns={"b": "x"}),
+        "columns of c: got ['b'] in addition to `column` or `separator`; keep only one",
+    ),
+    "a column of no option": (
+        choice(type="multi", at_most=2, options=["x", "y"], columns={"b": "z"}),
+        "columns of c: column 'b' stands for 'z'; a column should stand for one of",
+    ),
     "codes of no question": (
         lambda _: survey(codes=[{"question": "b", "missing": ["NA"]}]),
         "codes.question: got 'b'; no question has this id",

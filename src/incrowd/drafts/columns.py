@@ -82,6 +82,10 @@ YES = frozenset(
             "ausgewählt",
             "genannt",
             "quoted",
+            "gewählt",
+            "angekreuzt",
+            "marked",
+            "markiert",
         ),
     }
 )
@@ -104,6 +108,7 @@ NO = frozenset(
         ),
         *("not selected", "unchecked", "not checked", "not ticked", "unselected", "not chosen"),
         *("not mentioned", "nicht ausgewählt", "nicht genannt", "not quoted", "unticked"),
+        *("nicht gewählt", "nicht angekreuzt", "not marked", "nicht markiert"),
     }
 )
 TICKS = frozenset({"x", "✓", "✔", "☑", "✗", "*", "+", "on", "•", "●", "■"})  # beside blank cells
@@ -269,7 +274,7 @@ def question_of(column: DataColumn) -> ColumnDraft:
             "A code that stands for an amount can be mapped to it, as in values = "
             '{ "60+" = "60" }; then remove it from missing.'
         )
-    return _reviewed(question, counts)
+    return reviewed(question, counts)
 
 
 def _shown(column: DataColumn) -> Mapping[str, int]:
@@ -397,14 +402,15 @@ def _is_tick(column: DataColumn, value: str, rows: int) -> bool:
     return word not in NO and amount is None and rows >= FEW and len(value) <= LONGEST_TICK
 
 
+BLANK_IS_NO = "blank cells were taken to mean no; some may mean that the question was not asked"
+
+
 def _tick(name: str, value: str) -> DraftQuestion:
     shown = value if len(value) <= LONGEST_TICK else f"{value[:LONGEST_TICK]}…"
     return (
         yes_no(name, {value: "yes", "": "no"})
         .noting(f"A cell with {shown} means yes, and a blank cell means no.")
-        .doubting(
-            "blank cells were taken to mean no; some may mean that the question was not asked"
-        )
+        .doubting(BLANK_IS_NO)
     )
 
 
@@ -647,6 +653,11 @@ def _lists(values: Sequence[str], separator: str) -> bool:
     return bool(several) and len(items - {NONE}) < len(values) and "" not in items
 
 
+AT_MOST = (
+    "at_most is the largest number of options in one answer; a smaller limit needs less noise."
+)
+
+
 def _multi(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
     values = [value for value in counts if value not in (NONE, "")]
     words = {value: cleaned(value) for value in values}
@@ -661,12 +672,10 @@ def _multi(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
         "options": [*(ordered(options) or sorted(options))],
         "at_most": min(column.longest, len(options)),
     }
-    return DraftQuestion(column.name, keys | ({"values": codes} if codes else {})).noting(
-        "at_most is the largest number of options in one answer; a smaller limit needs less noise."
-    )
+    return DraftQuestion(column.name, keys | ({"values": codes} if codes else {})).noting(AT_MOST)
 
 
-def _reviewed(question: DraftQuestion, counts: Mapping[str, int]) -> DraftQuestion:
+def reviewed(question: DraftQuestion, counts: Mapping[str, int]) -> DraftQuestion:
     """Add what the user should look at: rare options, and public knowledge."""
     options, meaning = question.keys.get("options", ()), question.keys.get("values", {})
     people = Counter[str]()

@@ -23,6 +23,7 @@ from incrowd.drafts.draft import Draft
 from incrowd.drafts.forms import form_draft
 from incrowd.drafts.people import ROW_NUMBERS, RepeatedIds, notes_of, repeated_ids
 from incrowd.drafts.spellings import clean_id, confusable
+from incrowd.drafts.ticks import together
 from incrowd.encoding.answers import Data, load_data
 from incrowd.encoding.cells import by_value, is_list, texts_of, without_point
 from incrowd.encoding.frames import is_frame
@@ -42,7 +43,8 @@ def draft_of(name: str, data: Data) -> Draft:
         rows = sentence("drafts.one-row" if table.num_rows else "drafts.no-rows")
         raise AnswersError.of("answers", "drafts.few-rows", rows=rows)
     repeated, ids = repeated_ids(table), _ids(table.column_names)
-    columns = [_column_draft(data, place, ids[place], repeated) for place in range(len(ids))]
+    alone = [_column_draft(data, place, ids[place], repeated) for place in range(len(ids))]
+    columns = together(alone, table, data.texts, data.sets)
     unnamed = [SkippedColumn(f"column {each}", sentence("drafts.no-name")) for each in data.unnamed]
     people = repeated.people if repeated else table.num_rows
     notes = [FROM_DATA, *_notes_on_rows(data), *notes_of(repeated, table)]

@@ -200,6 +200,8 @@ class ColumnReading(NamedTuple):
 
 def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> ColumnReading:
     """Read the cells of a column, which may be codes, as answers to a question."""
+    if codes.columns:  # each option had a column of its own, and the codes have been replaced
+        codes = Codes(question=codes.question)
     try:
         answers = _separated(codes, _without_empty(question, cells))
         column, unknown = decoded(question, codes, answers)
