@@ -10,7 +10,7 @@ import pytest
 import incrowd
 from incrowd.drafts.missing import no_answers, stray_words
 from incrowd.drafts.scales import ordered
-from incrowd.encoding.records import EncodedAnswers
+from incrowd.encoding.records import EncodedAnswers, read_column
 
 ROWS = 300
 GENERATOR = np.random.default_rng(39)
@@ -207,11 +207,60 @@ def test_words_among_words_and_few_numbers_stay():
     assert stray_words({**{f"A{n}": 2 for n in range(30)}, **{str(n): 2 for n in range(12)}}) == ()
 
 
-def test_commas_that_may_separate_thousands_are_no_decimal_commas():
-    cells = [f"{n % 9 + 1},{n * 7 % 1000:03}" for n in range(ROWS)]
-    draft, _ = drafted(income=cells)
+CLEAR = {  # values of a column, the signs between thousands and decimals, and the first number
+    "commas and millions": (("1,234", "2,345,678", "315"), ",", "", 1234),
+    "commas and decimals": (("1,234", "987.5", "2,345.25"), ",", "", 1234),
+    "points and millions": (("1.234", "2.345.678", "315"), ".", ",", 1234),
+    "points and decimals": (("1.234", "987,5", "12.345,25"), ".", ",", 1234),
+    "decimal commas": (("1,234", "2,5", "0,315"), "", ",", 1.234),
+    "apostrophes": (("1'234", "315", "22\u2019345"), "'", "", 1234),
+    "apostrophes and decimals": (("1'234", "315.5", "22'345"), "'", "", 1234),
+    "spaces of all kinds": (("1 234", "2\u00a0345", "1\u202f234\u202f567"), " ", "", 1234),
+    "spaces and decimals": (("1 234", "12 345,6", "1 234 567,25"), " ", ",", 1234),
+    "numbers of India": (("12,345", "1,23,456", "12,34,567"), ",", "", 12345),
+    "with words": (("1,234", "2,345,678", "don't know"), ",", "", 1234),
+    "decimal points": (("1.234", "0.315", "12.5"), "", "", 1.234),
+    "points beside long numbers": (("1.234", "2500", "3.125"), "", "", 1.234),
+}
+
+
+@pytest.mark.parametrize("name", CLEAR)
+def test_the_signs_between_digits_follow_from_the_whole_column(name):
+    """The wrong variant reads each number alone, which is wrong by a factor of 1,000."""
+    examples, thousands, decimal, first = CLEAR[name]
+    signs = {"thousands": thousands, "decimal": decimal}
+    cells = [examples[n % 3] for n in range(ROWS - 12)]
+    cells += [examples[0][:-1] + str(n % 10) for n in range(12)]  # more than ten different ones
+    draft, survey = drafted(income=cells)
+    assert survey.question("income").type == "number"
+    codes = survey.codes_of("income")
+    assert {key: getattr(codes, key) for key in signs} == signs
+    loaded = incrowd.load_answers(pandas.DataFrame({"income": cells, "other": "yes"}), survey)
+    read = read_column(survey.question("income"), codes, loaded["income"].combine_chunks())
+    assert float(read.answers[0].as_py()) == first
+    assert not any("thousands" in line for line in decisions(draft, "income"))
+
+
+UNCLEAR = {
+    "commas": (("1,234", "22,345", "315"), "1234 or 1.234"),
+    "points": (("1.234", "22.345", "315"), "1234 or 1.234"),
+    "one of each": (("1,234", "22.345", "315"), "1234 or 1.234"),
+}
+
+
+@pytest.mark.parametrize("name", UNCLEAR)
+def test_a_sign_that_may_separate_thousands_or_decimals_is_a_decision(name):
+    examples, readings = UNCLEAR[name]
+    draft, _ = drafted(income=[examples[n % 3] for n in range(ROWS)])
     (gone,) = draft.left_out
-    assert "thousands" in gone.reason and "have a decimal comma" not in gone.reason
+    assert "thousands" in gone.reason and readings in gone.reason
+    assert any("1,234 means 1234" in line or "1.234 means 1234" in line for line in draft.undecided)
+
+
+def test_numbers_that_a_file_stores_as_numbers_are_clear():
+    _, survey = drafted(rate=[1 + n % 50 + 0.125 for n in range(ROWS)])
+    assert survey.question("rate").type == "number"
+    assert survey.codes_of("rate").thousands == ""
 
 
 # --- lists and ticks ------------------------------------------------------------------------------

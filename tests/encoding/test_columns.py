@@ -192,3 +192,21 @@ def test_cells_that_are_neither_yes_nor_no_and_columns_that_are_missing_are_name
     assert found.refused and "m1: rum" in str(found)
     with pytest.raises(incrowd.AnswersError, match="no column 'm3'"):
         incrowd.load_answers(frame.drop(columns="m3").assign(b="yes"), ticks())
+
+
+# --- signs between digits -------------------------------------------------------------------------
+
+
+def test_numbers_are_read_in_the_form_that_the_survey_states(tmp_path):
+    """A number in another form is a wrong answer, not a number that is wrong by 1,000."""
+    question = {"id": "n", "type": "number", "edges": [0, 10, 2000], "optional": True}
+    asked = survey(question | {"thousands": ".", "decimal": ",", "missing": ["9.999"]})
+    right = pandas.DataFrame({"n": ["1.234", "9,5", "1.234.567,5", "315", "9.999"], "b": "x"})
+    expected = [{"10 to <2000"}, {"0 to <10"}, {"2000 or more"}, {"10 to <2000"}, {"no answer"}]
+    for data in (right, written(tmp_path, "a.csv", right), written(tmp_path, "a.parquet", right)):
+        assert answers_of(asked, data) == expected
+    right.to_csv(tmp_path / "b.csv", sep=";", index=False)
+    assert answers_of(asked, tmp_path / "b.csv") == expected
+    wrong = pandas.DataFrame({"n": ["1.5", "1,234.5", "1234", "12.34,5"]})
+    found = incrowd.check(asked, wrong).findings
+    assert [each.first for each in found if each.refused] == [1, 2, 4]

@@ -437,6 +437,18 @@ MISTAKES = {
         choice(type="multi", at_most=2, options=["x", "y"], columns={"b": "z"}),
         "columns of c: column 'b' stands for 'z'; a column should stand for one of",
     ),
+    "a sign of no number": (
+        choice(type="multi", at_most=2, options=["x", "y"], thousands=","),
+        "thousands of c: got ','; a `multi` question has no numbers; leave it out",
+    ),
+    "a letter between digits": (
+        choice(decimal="x"),
+        "decimal of c: got 'x'; should be a sign between digits, such as a comma",
+    ),
+    "one sign for two things": (
+        choice(thousands="."),
+        "thousands of c: got '.'; the same sign separates thousands and decimals",
+    ),
     "codes of no question": (
         lambda _: survey(codes=[{"question": "b", "missing": ["NA"]}]),
         "codes.question: got 'b'; no question has this id",

@@ -18,6 +18,7 @@ from incrowd.drafts.column_names import is_year
 from incrowd.drafts.design import design_of
 from incrowd.drafts.lists import listed_answers, may_list
 from incrowd.drafts.missing import FEW, SOFTWARE, no_answers, number, spikes, stray_words
+from incrowd.drafts.number_forms import NumberForm, number_form
 from incrowd.drafts.people import is_identifier
 from incrowd.drafts.personal import PersonalData, is_day, personal
 from incrowd.drafts.scales import ordered
@@ -212,9 +213,6 @@ _DATE = re.compile(
 )
 _TIME = re.compile(r"\d\d?:\d\d(:\d\d(\.\d+)?)?( ?[ap]\.?m\.?)?", re.IGNORECASE)
 HOURS = 24  # more different times are not a list of answers
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}")
-_THOUSANDS_POINT = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 LONGEST_TICK = 60  # characters of a value that marks a choice
 REMARK = 4  # words: answers as long are remarks sooner than options
 
@@ -226,7 +224,8 @@ class DataColumn(NamedTuple):
     number of rows without an answer. longest: the length of the longest list; 0 if cells are not
     lists. text, labels, missing: the wording, the label of each code, and the codes for no answer.
     order: the categories in the order of the file, if it states one. id: the id of the question, if
-    it is not the name. separator: what separates the answers in a cell of text.
+    it is not the name. separator: what separates the answers in a cell of text. typed: whether the
+    file stores numbers, and not text. form: how its numbers are written.
     """
 
     name: str
@@ -240,6 +239,8 @@ class DataColumn(NamedTuple):
     order: tuple[str, ...] = ()
     id: str = ""
     separator: str = ""
+    typed: bool = False
+    form: NumberForm = NumberForm()
 
     @property
     def lists(self) -> bool:
@@ -256,7 +257,9 @@ def question_of(column: DataColumn) -> ColumnDraft:
         return SkippedColumn(column.name, BAD_NAME)
     if data := personal(column.name, _shown(column)):
         return _personal(column.name, data)
-    column = _with_items(column)
+    column = _with_plain_numbers(_with_items(column))
+    if column.form.unclear:
+        return _unclear(column.name, column.form)
     codes = dict.fromkeys((*column.missing, *no_answers(column.counts, column.labels)))
     words = () if column.labels or column.lists else stray_words(column.counts)
     counts = {v: n for v, n in column.counts.items() if v not in codes and v not in words}
@@ -292,8 +295,9 @@ def _all_keys(
     if id != column.name:
         keys["column"] = column.name
     keys |= question.keys
-    if column.separator:
-        keys["separator"] = column.separator
+    for key in ("separator", "thousands", "decimal"):
+        if sign := {**column.form._asdict(), "separator": column.separator}[key]:
+            keys[key] = sign
     blank_is_no = "" in keys.get("values", {})
     if codes or (column.empty and not blank_is_no):
         keys["optional"] = True
@@ -494,19 +498,9 @@ def _as_written(values: Sequence[str]) -> Sentence | None:
     dates = all(_DATE.fullmatch(value) or is_day(value) for value in values)
     if dates or (len(values) > HOURS and all(map(_TIME.fullmatch, values))):
         return sentence("drafts.dates")
-    commas = [value for value in values if "," in value]
-    if commas and all(map(_DECIMAL_COMMA.fullmatch, values)):
-        thousands = all(map(_THOUSANDS.fullmatch, commas))
-        return sentence("drafts.commas-in-numbers" if thousands else "drafts.decimal-comma")
-    if commas and all(map(_THOUSANDS_POINT.fullmatch, commas)) and _are_numbers(values):
-        return sentence("drafts.commas-in-numbers")
-    if commas and _lists(values, ","):
+    if any("," in value for value in values) and _lists(values, ","):
         return sentence("drafts.separated-by-commas", separator=SEPARATOR)
     return None
-
-
-def _are_numbers(values: Sequence[str]) -> bool:
-    return all("," in value or number(value) is not None for value in values)
 
 
 def yes_no(name: str, meaning: Mapping[str, str]) -> DraftQuestion:
@@ -644,6 +638,28 @@ def _with_items(column: DataColumn) -> DataColumn:
         return column
     separator = "" if lists.separator == SEPARATOR else lists.separator
     return column._replace(counts=items, longest=lists.longest, separator=separator)
+
+
+def _with_plain_numbers(column: DataColumn) -> DataColumn:
+    """Return the column with the counts of its numbers as Python writes them."""
+    if column.lists or column.labels or column.typed:
+        return column
+    form = number_form(column.counts)
+    return column._replace(counts=form.plain(column.counts), form=form) if form else column
+
+
+def _unclear(name: str, form: NumberForm) -> SkippedColumn:
+    """Return why a column is left out whose numbers have one sign, for thousands or decimals."""
+    text, sign = form.unclear, form.thousands
+    one, other = text.replace(sign, ""), text.replace(sign, ".")
+    why = sentence("drafts.unclear-numbers", text=text, one=one, other=other)
+    decimals = f'decimal = "{sign}"' if sign == "," else "neither of these keys"
+    comma = ', decimal = ","' if sign == "." else ""
+    doubt = (
+        f'if {text} means {one}, add a question with thousands = "{sign}"{comma}; if it means '
+        f"{other}, with {decimals}"
+    )
+    return SkippedColumn(name, why, doubt)
 
 
 def _lists(values: Sequence[str], separator: str) -> bool:

@@ -100,7 +100,8 @@ def _column_draft(data: Data, place: int, id: str, repeated: RepeatedIds | None)
     longest = int(pc.max(pc.list_value_length(cells)).as_py() or 1) if lists else 0
     about = (data.texts.get(name, ""), data.labels.get(name, {}), data.missing.get(name, ()))
     column = DataColumn(name, counts, len(cells), empty, longest, *about)
-    draft = question_of(column._replace(order=_order(cells), id=id))
+    typed = not _is_text(cells.type)
+    draft = question_of(column._replace(order=_order(cells), id=id, typed=typed))
     if isinstance(draft, DraftQuestion) and name in data.sets:
         return draft.noting(f'One of several columns with the answers to "{data.sets[name]}".')
     return draft
@@ -113,6 +114,11 @@ def _unread(kind: pa.DataType) -> Sentence | None:
         return sentence("drafts.nested")
     binary = pa.types.is_binary(inner) or pa.types.is_large_binary(inner)
     return sentence("drafts.bytes") if binary else None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
 
 
 def _order(cells: pa.Array) -> tuple[str, ...]:

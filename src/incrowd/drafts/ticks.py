@@ -31,7 +31,7 @@ from incrowd.encoding.chosen import MISSING, UNKNOWN, YES, boxes
 from incrowd.survey import NONE, SEPARATOR, Codes, Multi, YesNo
 
 
-class Mark(IntEnum):
+class NameForm(IntEnum):
     """How surely the form of its name says that a column is an option of a question."""
 
     WORD = 0  # illness_asthma: "illness" may be a topic
@@ -43,7 +43,7 @@ class Mark(IntEnum):
 class OptionName(NamedTuple):
     """The name of a column that is an option of a question: its form, the question, the option."""
 
-    mark: Mark
+    mark: NameForm
     sign: str
     stem: str
     option: str
@@ -51,15 +51,15 @@ class OptionName(NamedTuple):
 
 _CHOICE = "choice|selected choice|auswahl|choix|opción|scelta"
 _FORMS = (
-    (Mark.BOX, rf"(?P<stem>.+?) ?(?P<sign>\((?:{_CHOICE})=)(?P<option>.+)\)"),
-    (Mark.BOX, r"(?P<stem>.+?)(?P<sign>___)(?P<option>.+)"),
-    (Mark.PART, r"(?P<stem>.+?) ?(?P<sign>\[)(?P<option>[^\[\]]+)\]"),
-    (Mark.PART, r"(?P<stem>.+?)(?P<sign> [-–—|] )(?P<option>.+)"),
-    (Mark.PART, r"(?P<stem>.+?)(?P<sign>::? )(?P<option>.+)"),
-    (Mark.PART, r"(?P<stem>.+)(?P<sign>/)(?P<option>[^/]+)"),
-    (Mark.NUMBER, r"(?P<stem>.+?)(?P<sign>[_. -])(?P<option>\d+)"),
-    (Mark.WORD, r"(?P<stem>.*[^\W\d_])(?P<sign>)(?P<option>\d+)"),
-    (Mark.WORD, r"(?P<stem>.+?)(?P<sign>[_.-])(?P<option>[^\W\d].*)"),
+    (NameForm.BOX, rf"(?P<stem>.+?) ?(?P<sign>\((?:{_CHOICE})=)(?P<option>.+)\)"),
+    (NameForm.BOX, r"(?P<stem>.+?)(?P<sign>___)(?P<option>.+)"),
+    (NameForm.PART, r"(?P<stem>.+?) ?(?P<sign>\[)(?P<option>[^\[\]]+)\]"),
+    (NameForm.PART, r"(?P<stem>.+?)(?P<sign> [-–—|] )(?P<option>.+)"),
+    (NameForm.PART, r"(?P<stem>.+?)(?P<sign>::? )(?P<option>.+)"),
+    (NameForm.PART, r"(?P<stem>.+)(?P<sign>/)(?P<option>[^/]+)"),
+    (NameForm.NUMBER, r"(?P<stem>.+?)(?P<sign>[_. -])(?P<option>\d+)"),
+    (NameForm.WORD, r"(?P<stem>.*[^\W\d_])(?P<sign>)(?P<option>\d+)"),
+    (NameForm.WORD, r"(?P<stem>.+?)(?P<sign>[_.-])(?P<option>[^\W\d].*)"),
 )
 _PATTERNS = tuple((mark, re.compile(form, re.IGNORECASE | re.DOTALL)) for mark, form in _FORMS)
 # Beginnings of names that number all questions, not the options of one.
@@ -110,9 +110,9 @@ def together(
     a column answers together with others, if the file states it.
     """
     names = table.column_names
-    groups: dict[tuple[Mark, str, str], list[int]] = defaultdict(list)
+    groups: dict[tuple[NameForm, str, str], list[int]] = defaultdict(list)
     for place, name in enumerate(names):
-        parts = OptionName(Mark.BOX, "", sets[name], name) if name in sets else parts_of(name)
+        parts = OptionName(NameForm.BOX, "", sets[name], name) if name in sets else parts_of(name)
         if names.count(name) == 1 and parts:
             groups[parts[:3]].append(place)
     result: list[ColumnDraft | None] = [*drafts]
@@ -125,13 +125,13 @@ def together(
             for place in ticked:
                 why = sentence("drafts.same-answers", name=stem)
                 result[place] = SkippedColumn(names[place], why)
-        elif found := _option_columns(mark, stem, drafts, table, ticked, places):
-            question = found.question(texts, ids)
+        elif boxes_of_one := _option_columns(mark, stem, drafts, table, ticked, places):
+            question = boxes_of_one.question(texts, ids)
             ids.add(question.id)
-            for place in found.places:
+            for place in boxes_of_one.places:
                 result[place] = None
             result[ticked[0]] = question
-        elif mark == Mark.WORD and len(ticked) >= FEWEST_WORDS:
+        elif mark == NameForm.WORD and len(ticked) >= FEWEST_WORDS:
             result[ticked[0]] = _asked(drafts[ticked[0]], [names[place] for place in ticked])
     return tuple(each for each in result if each is not None)
 
@@ -224,7 +224,7 @@ class _OptionColumns(NamedTuple):
 
 
 def _option_columns(
-    mark: Mark,
+    mark: NameForm,
     stem: str,
     drafts: Sequence[ColumnDraft],
     table: pa.Table,
@@ -241,8 +241,8 @@ def _option_columns(
     together = all(values[code] == answer for each in stated for code, answer in each.items())
     if not together or len({"" in each for each in stated}) > 1:
         return None
-    sure = mark == Mark.BOX or "" in values or any(code.casefold() in _BOX_WORDS for code in values)
-    if not sure and mark == Mark.WORD:
+    sure = mark == NameForm.BOX or "" in values or any(code.casefold() in _BOX_WORDS for code in values)
+    if not sure and mark == NameForm.WORD:
         return None
     codes = Codes(question=stem, values=values)
 

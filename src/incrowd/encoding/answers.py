@@ -133,8 +133,11 @@ def _possible(
 
 
 def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
-    """Return whether an answer to a question, or a code for one, may contain a comma."""
+    """Return whether an answer to a question, or a code for one, may contain a comma, or the survey
+    states how its numbers are written."""
     codes = survey.codes_of(question.id)
+    if codes.thousands or codes.decimal:
+        return True
     written = [*codes.values, *codes.missing, *question.choices]
     return not question.one_value or any("," in each for each in written)
 

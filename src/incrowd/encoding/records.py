@@ -29,6 +29,7 @@ from incrowd.encoding.cells import (
     texts_of,
     without_point,
 )
+from incrowd.encoding.number_forms import plain_numbers, with_plain_numbers
 from incrowd.encoding.spelling import as_text
 from incrowd.errors import AnswersError, Place, Problem
 from incrowd.plans.strata import stratum_numbers
@@ -203,7 +204,8 @@ def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> ColumnR
     if codes.columns:  # each option had a column of its own, and the codes have been replaced
         codes = Codes(question=codes.question)
     try:
-        answers = _separated(codes, _without_empty(question, cells))
+        answers = _separated(codes, plain_numbers(codes, _without_empty(question, cells)))
+        codes = with_plain_numbers(codes)
         column, unknown = decoded(question, codes, answers)
         column = _with_blanks(codes, cells, column)
         encoded, wrong, allowed = question.read(RecodedColumn(column))

@@ -11,7 +11,9 @@ from incrowd.errors import Of, Problem, Unfit
 from incrowd.survey.question import SHOWN, AnyQuestion
 from incrowd.survey.toml import Frozen
 
-KEYS = ("values", "missing", "column", "columns", "separator")  # of a question in the TOML file
+KEYS = (  # of a question in the TOML file
+    *("values", "missing", "column", "columns", "separator", "thousands", "decimal"),
+)
 
 
 def _none(value: object) -> bool:
@@ -24,8 +26,9 @@ class Codes(Frozen):
     values: code in the file -> answer; the code "" is a blank cell. missing: codes for no answer.
     column: the name of the column, if it is not the id. columns: the option that each of several
     columns stands for; their cells are yes or no, and `values` has the codes for these. separator:
-    what separates the options in a cell, if it is not a semicolon. Codes are never sent: devices
-    use the names of answers, so questions in messages have no codes.
+    what separates the options in a cell, if it is not a semicolon. thousands, decimal: what
+    separates the thousands and the decimals of numbers, if it is not nothing and a point. Codes are
+    never sent: devices use the names of answers, so questions in messages have no codes.
     """
 
     question: str
@@ -34,6 +37,8 @@ class Codes(Frozen):
     column: str = Field(default="", strict=True, exclude_if=_none)
     columns: dict[str, str] = Field(default_factory=dict, exclude_if=_none)
     separator: str = Field(default="", max_length=8, strict=True, exclude_if=_none)
+    thousands: str = Field(default="", max_length=1, strict=True, exclude_if=_none)
+    decimal: str = Field(default="", max_length=1, strict=True, exclude_if=_none)
 
     def __hash__(self) -> int:
         """Hash the question only: tables are not hashable."""
@@ -116,6 +121,19 @@ def _unfit(question: AnyQuestion, codes: Codes) -> Iterator[Problem]:
             yield Problem(("missing", Of(question.id)), "survey.missing-and-answer", value=code)
     if codes.separator:
         yield from _unfit_separator(question, codes)
+    yield from _unfit_numbers(question, codes)
+
+
+def _unfit_numbers(question: AnyQuestion, codes: Codes) -> Iterator[Problem]:
+    signs = {"thousands": codes.thousands, "decimal": codes.decimal}
+    for key, sign in signs.items():
+        path = (key, Of(question.id))
+        if sign and not question.one_value:
+            yield Problem(path, "survey.sign-of-no-number", value=sign)
+        elif sign.isalnum():
+            yield Problem(path, "survey.sign-in-numbers", value=sign)
+        elif sign and signs["thousands"] == (codes.decimal or "."):
+            yield Problem(path, "survey.one-sign", value=sign)
 
 
 YES_OR_NO = ("yes", "no")  # the answers in a column that stands for an option
