@@ -52,6 +52,15 @@ FREE = {
         for n in range(ROWS)
     ],
     "single words of some people": [f"nick{n // 6}" if n % 3 == 0 else "" for n in range(ROWS)],
+    "what a few people add": [f"nick3 the {n}th" if n % 25 == 0 else "" for n in range(ROWS)],
+    "two remarks among options": [
+        "my sister's fridge"
+        if n == 7
+        else "a fridge at nick3's"
+        if n == 9
+        else ("home", "work")[n % 2]
+        for n in range(ROWS)
+    ],
 }
 
 
@@ -66,6 +75,7 @@ def test_remarks_of_some_people_are_free_text(name):
 
 LISTED = {
     "many places": [f"Town {n % 40}" for n in range(ROWS)],
+    "two rare places": ["Bern" if n > 1 else ("Chur", "La Chaux")[n] for n in range(ROWS)],
     "a rare place": ["Bern" if n else "Chur" for n in range(ROWS)],
     "long options": [f"I would choose the option number {n % 6} of these" for n in range(ROWS)],
 }
@@ -171,6 +181,10 @@ def test_whole_numbers_around_zero_are_a_scale(steps):
         ([-1, 1, 2, 3, 4, 5], ("-1",)),
         ([-9, 0, 1, 2], ("-9",)),
         ([-2, -1, 1, 2, 3, 4], ("-2", "-1")),
+        ([-9, -2, -1, 0, 1, 2], ("-9",)),
+        ([-99, -98, -1, 0, 1], ("-99", "-98")),
+        ([-3, -2, -1, 1, 2, 3, 9], ("9",)),
+        ([-9, -8, -2, -1, 1, 2, 3, 4], ("-9", "-8", "-2", "-1")),
     ],
     ids=str,
 )
@@ -263,9 +277,32 @@ def test_numbers_that_a_file_stores_as_numbers_are_clear():
     assert survey.codes_of("rate").thousands == ""
 
 
+MEASURED = {
+    "kg": [f"{40 + n / 10:.1f} kg" for n in range(ROWS)],
+    "%": [f"{n % 101}%" for n in range(ROWS)],
+    "hours": [f"{n % 40} {'hour' if n % 40 == 1 else 'hours'}" for n in range(ROWS)],
+    "$": [f"${n * 37 % 5000:,}.50" for n in range(ROWS)],
+}
+
+
+@pytest.mark.parametrize("unit", MEASURED)
+def test_numbers_with_a_unit_are_no_options(unit):
+    draft, _ = drafted(amount=MEASURED[unit], room=[f"Room {n % 52}" for n in range(ROWS)])
+    (gone,) = draft.left_out
+    assert gone.reason == f"its numbers are written with {unit!r}; write the numbers alone"
+
+
+def test_an_answer_that_a_spreadsheet_took_for_a_date_is_a_decision():
+    draft, _ = drafted(days=pick("0", "2024-02-01", "3-5 days"))
+    assert any("took for a date" in each for each in decisions(draft, "days"))
+
+
 # --- lists and ticks ------------------------------------------------------------------------------
 
-SEPARATED = {";": ";", "|": "|", ", ": ",", "\n": "\n", "/": "/", ",": ","}
+SEPARATED = {
+    **{";": ";", "|": "|", "||": "||", ", ": ",", "\n": "\n", "/": "/", ",": ",", " + ": "+"},
+    **{"#": "#", " & ": "&"},
+}
 
 
 @pytest.mark.parametrize("end", ["", "at the end"])
@@ -285,6 +322,37 @@ def test_lists_are_several_answers(written, end):
     )
     stated = survey.codes_of("drinks").separator
     assert stated == ("" if SEPARATED[written] == ";" else SEPARATED[written])
+
+
+def test_words_join_several_answers():
+    """The wrong variant splits at spaces, and "and" is an option."""
+    _, survey = drafted(
+        drinks=pick("Tea", "Milk", "Tea and Milk", "Milk and Rum", "Rum", "Tea and Rum")
+    )
+    assert survey.question("drinks").options == ("Milk", "Rum", "Tea")
+    assert survey.codes_of("drinks").separator == " and "
+
+
+INNER = {
+    "a bracket": ("Mail", "Calls (Zoom, Teams)", "Post"),
+    "a comma": ("Cough", "Loss of taste, smell", "Fever"),
+    "two commas": ("red, white, or rosé", "none of these", "Beer"),
+}
+
+
+@pytest.mark.parametrize("name", INNER)
+def test_an_option_that_contains_the_separator_is_one_option(name):
+    """Its parts are nowhere apart. The wrong variant publishes them as two options."""
+    options = INNER[name]
+    lists = [
+        ", ".join(GENERATOR.permutation(options)[: GENERATOR.integers(1, 4)]) for _ in range(ROWS)
+    ]
+    _, survey = drafted(chosen=lists)
+    question = survey.question("chosen")
+    assert (question.type, {*question.options}, question.at_most) == ("multi", {*options}, 3)
+    data = pandas.DataFrame({"chosen": lists, "other": "yes"})
+    encoded = EncodedAnswers.of(survey, incrowd.load_answers(data, survey)).encoded["chosen"]
+    assert len(encoded.rows) == sum(option in cell for cell in lists for option in options)
 
 
 def test_codes_with_spaces_are_several_answers():
@@ -421,7 +489,9 @@ def test_nested_cells_are_left_out_by_name():
 def test_weights_and_design_are_no_questions():
     near_one = GENERATOR.uniform(0.3, 1.7, ROWS).round(4)
     columns = {"weight": near_one, "pspwght": near_one * 1000, "gewicht": near_one}
+    columns["Hochrechnungsfaktor"] = GENERATOR.integers(200, 900, ROWS)
     design = {"stratum": pick("a", "b"), "PSU": GENERATOR.integers(1, 40, ROWS)}
+    design["strat"] = GENERATOR.integers(1, 5, ROWS)
     body = {
         "weight_kg": GENERATOR.normal(75, 9, ROWS).round(1),
         "wt": GENERATOR.normal(75, 9, ROWS).round(1),
@@ -430,6 +500,19 @@ def test_weights_and_design_are_no_questions():
     assert {each.id for each in draft.left_out} == {*columns, *design}
     assert all(each.doubt for each in draft.left_out)
     assert {"weight_kg", "wt"} <= {question.id for question in survey.questions}
+    assert '# weights = ["weight_kg", "wt"]  # DECIDE' in draft.toml
+    assert all("--margins" in each.doubt for each in draft.left_out)
+
+
+def test_numbers_of_students_and_employees_are_ids():
+    numbers = {
+        "Matrikelnummer": GENERATOR.permutation(9000)[:ROWS] + 700_000,
+        "Personal-Nr.": GENERATOR.permutation(9000)[:ROWS] + 10_000,
+        "student number": GENERATOR.permutation(90_000)[:ROWS],
+    }
+    draft, _ = drafted(**numbers)
+    assert {each.id for each in draft.left_out} == {*numbers}
+    assert all("looks like an id" in each.reason for each in draft.left_out)
 
 
 # --- questions that nobody needs to be asked ------------------------------------------------------

@@ -111,8 +111,9 @@ def test_one_row_for_each_answer_is_a_decision():
             "value": GENERATOR.choice(["a", "b"], 240),
         }
     )
-    draft = incrowd.draft(frame)
-    assert draft.people == 80
+    for names in ({}, {"entity": "Nr", "attribute": "Frage", "value": "Antwort"}):
+        draft = incrowd.draft(frame.rename(columns=names))
+        assert draft.people == 80
     assert any("one answer rather than one person" in line for line in draft.undecided)
 
 

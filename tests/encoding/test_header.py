@@ -160,6 +160,28 @@ def test_a_row_that_may_be_a_header_is_asked_about(tmp_path):
     assert "DECIDE: the row below the names" in draft.toml
 
 
+ONLY_TEXTS = {  # the row below the names of columns of words, and what it is taken for
+    "questions": (["Do you smoke?", "Where do you live?", "Risk"], "no person"),
+    "labels": (["Smoking status", "Region of the household", "Level of risk"], "no person"),
+    "words": (["perhaps", "abroad", "other"], "doubtful"),
+    "a usual answer": (["perhaps", "north", "other"], "a person"),
+    "two questions": (["Do you smoke?", "Where do you live?"], "doubtful"),
+    "two words": (["perhaps", "abroad"], "a person"),
+}
+
+
+@pytest.mark.parametrize("name", ONLY_TEXTS)
+def test_a_row_of_texts_above_words_is_no_person(tmp_path, name):
+    """The wrong variant publishes the questions as options."""
+    row, kind = ONLY_TEXTS[name]
+    risks = ["low", "high", "middle"]
+    people = [[person[0], person[2], risks[n % 3]][: len(row)] for n, person in enumerate(ROWS)]
+    draft = incrowd.draft(written(tmp_path, "csv", [["a", "b", "c"][: len(row)], row, *people]))
+    assert draft.people == PEOPLE + (kind != "no person")
+    asked = any("delete it from the file" in note for note in draft.notes)
+    assert asked == (kind == "doubtful")
+
+
 def test_two_levels_of_names_are_joined(tmp_path):
     above = ["smokes", "age", "Which of these do you have?", "", "", "How satisfied are you?", ""]
     second = ["Response", "Response", "Phone", "Radio", "Bicycle", "With pay", "With hours"]
@@ -173,12 +195,13 @@ def test_two_levels_of_names_are_joined(tmp_path):
         assert [column.id for column in draft.columns] == [
             "smokes",
             "age",
-            "Which of these do you have? - Phone",
-            "Which of these do you have? - Radio",
-            "Which of these do you have? - Bicycle",
+            "Which of these do you have?",
             "How satisfied are you? - With pay",
             "How satisfied are you? - With hours",
         ]
+        assert _toml(draft)["question"][2]["columns"] == {
+            f"Which of these do you have? - {each}": each for each in ("Phone", "Radio", "Bicycle")
+        }
         asked = incrowd.Survey.of({**_toml(draft), "question": [SURVEY_QUESTION], "table": []})
         assert incrowd.load_answers(path, asked).num_rows == PEOPLE
 

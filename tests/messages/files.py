@@ -422,8 +422,8 @@ MISTAKES = {
         "separator of c: got '|'; only a `multi` question has several answers",
     ),
     "a separator in an option": (
-        choice(type="multi", at_most=2, options=["a|b", "c"], separator="|"),
-        "separator of c: got '|'; 'a|b' contains it; choose another separator",
+        choice(type="multi", at_most=2, options=["a|b", "a", "b"], separator="|"),
+        "separator of c: got '|'; 'a|b' contains it and could be a list of other answers",
     ),
     "columns of one answer": (
         choice(columns={"a": "good"}),

@@ -189,7 +189,8 @@ DESIGN = listed(
     """
     psu, ssu, stratum, strata, cluster, clusterid, cluster id, primary sampling unit, schicht,
     sampling stratum, varstrat, varunit, fpc, klumpen, estrato, strate, sdmvpsu, sdmvstra, vpsu,
-    vstrat, enumeration area, sampling unit, stratumid, jkn zone, replicate, repweight
+    vstrat, enumeration area, sampling unit, stratumid, jkn zone, replicate, repweight, strat,
+    stratum id, strata id, psu id, psuid, clust, clusternummer, schichtung, stratumvar
     """
 )
 IDS = listed(
@@ -197,7 +198,12 @@ IDS = listed(
     id, ids, pid, uid, personid, idperson, respid, respondentid, participantid, subjectid,
     patientid, probandid, clientid, memberid, studentid, userid, panelistid, recordid, caseid,
     caseno, idno, idnr, kennung, workerid, employeeid, entityid, identifier, customerid, hhid,
-    guid, uuid, nomem, nomem encr, schuelerid, fallnummer, lfdnr, fallnr
+    guid, uuid, nomem, nomem encr, schuelerid, fallnummer, lfdnr, fallnr, matrikelnummer,
+    matrikelnr, matrikel, personalnummer, personalnr, kundennummer, kundennr, mitgliedsnummer,
+    mitgliedsnr, patientennummer, teilnehmernummer, probandennummer, schulernummer,
+    mitarbeiternummer, ausweisnummer, student number, student no, employee number, employee no,
+    member number, member no, customer number, customer no, patient number, participant number,
+    staff number, staff no, badge number, registration no, card no, roll number, laufende nummer
     """
 )
 PEOPLE = listed(

@@ -18,7 +18,7 @@ from incrowd.drafts.column_names import is_year
 from incrowd.drafts.design import design_of
 from incrowd.drafts.lists import listed_answers, may_list
 from incrowd.drafts.missing import FEW, SOFTWARE, no_answers, number, spikes, stray_words
-from incrowd.drafts.number_forms import NumberForm, number_form
+from incrowd.drafts.number_forms import NumberForm, number_form, unit_of
 from incrowd.drafts.people import is_identifier
 from incrowd.drafts.personal import PersonalData, is_day, personal
 from incrowd.drafts.scales import ordered
@@ -214,6 +214,7 @@ _DATE = re.compile(
 _TIME = re.compile(r"\d\d?:\d\d(:\d\d(\.\d+)?)?( ?[ap]\.?m\.?)?", re.IGNORECASE)
 HOURS = 24  # more different times are not a list of answers
 LONGEST_TICK = 60  # characters of a value that marks a choice
+FEW_RARE = 5  # answers, none of which is common, of the few people who gave any
 REMARK = 4  # words: answers as long are remarks sooner than options
 
 
@@ -392,8 +393,8 @@ def _counted(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
 ONE_ANSWER = sentence("drafts.one-answer")
 _IF_ANSWERS = "if they are answers, group them into a few, and add a question"
 _DESIGN_ADVICE = (
-    "weights and strata belong to the analysis: ask for what they were computed from, and see "
-    "`weights` in the manual"
+    "weights and strata belong to the analysis: ask for what they were computed from, list these "
+    "questions in `weights`, and name the file of known shares with --margins"
 )
 
 
@@ -432,6 +433,11 @@ def _choice(column: DataColumn, counts: Mapping[str, int]) -> DraftQuestion:
     if len(names) > len(options):
         question = question.noting(
             f"{len(names) - len(options)} other spellings of these options are mapped in values."
+        )
+    if dated := [option for option in options if _DATE.fullmatch(option)]:
+        question = question.doubting(
+            f"{dated[0]} may be an answer such as 1-2 that a spreadsheet took for a date; map it "
+            "to that answer in values"
         )
     for name in ignored:
         question = question.doubting(f"capitals were ignored in {name}; see values")
@@ -474,7 +480,9 @@ def _is_free_text(column: DataColumn, counts: Mapping[str, int]) -> bool:
     if once == distinct:  # nobody gave the answer of another
         return distinct > 2 or wordy
     if distinct <= FEWEST_ROWS:
-        return wordy and 2 * once >= distinct
+        own_words = sum(rows == 1 and len(value.split()) >= 3 for value, rows in counts.items())
+        nothing_common = rare == distinct > FEW_RARE and 4 * answered < column.rows
+        return 2 * once >= distinct and (wordy or own_words > 1 or nothing_common)
     many = FEWEST_EACH * distinct > answered or 2 * once >= distinct
     return many or (wordy and 5 * rare >= 4 * distinct)
 
@@ -498,6 +506,8 @@ def _as_written(values: Sequence[str]) -> Sentence | None:
     dates = all(_DATE.fullmatch(value) or is_day(value) for value in values)
     if dates or (len(values) > HOURS and all(map(_TIME.fullmatch, values))):
         return sentence("drafts.dates")
+    if len(values) > MOST_CODES and (unit := unit_of(values)):
+        return sentence("drafts.unit", unit=unit)
     if any("," in value for value in values) and _lists(values, ","):
         return sentence("drafts.separated-by-commas", separator=SEPARATOR)
     return None

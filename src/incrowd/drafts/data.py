@@ -63,7 +63,7 @@ def _notes_on_rows(data: Data) -> Iterator[str]:
         yield f"{rows} beside the names of the columns were not read as people: {listed}"
     if data.doubtful:
         yield (
-            "the row below the names of the columns has texts where the others have numbers; "
+            "the row below the names of the columns has other texts than all rows below it; "
             "delete it from the file if it is not a person"
         )
     if data.others:

@@ -80,3 +80,22 @@ def _is_long(value: str) -> bool:
 
 def _all(numbers: Collection[str], thousands: str, decimal: str) -> bool:
     return all(map(form(thousands, decimal).fullmatch, numbers))
+
+
+_MEASURED = re.compile(
+    rf"(?P<before>[^\w\s+-]{{0,2}}|EUR|USD|GBP|CHF)\s*[+-]?\d[\d.,{APOSTROPHES}{SPACES}]*(?P<after>[^\d]{{0,16}})"
+)
+
+
+def unit_of(values: Collection[str]) -> str:
+    """Return the unit that all numbers are written with, such as "kg" or "%"; "" if there is none.
+
+    The singular and the plural are one unit.
+    """
+    units = set[tuple[str, str]]()
+    for value in values:
+        if (match := _MEASURED.fullmatch(value)) is None:
+            return ""
+        units.add((match["before"].strip(), match["after"].strip()))
+    stems = {(before, after.casefold().rstrip("sne.")) for before, after in units}
+    return " ".join(filter(None, max(units))) if len(stems) == 1 else ""

@@ -50,7 +50,8 @@ def repeated_ids(table: pa.Table) -> RepeatedIds | None:
     seems to have one row."""
     names = [name for name in table.column_names if table.column_names.count(name) == 1]
     flat = [name for name in names if not pa.types.is_nested(table.schema.field(name).type)]
-    waves = [name for name in flat if is_wave(name)]
+    attributes = _ATTRIBUTES if is_long(names) else set[tuple[str, ...]]()
+    waves = [name for name in flat if is_wave(name) or tokens(name) in attributes]
     codes = {name: _codes(table[name]) for name in flat if name not in waves}
     candidates = [
         ids for name in codes if is_person(name) and (ids := _repeated(name, codes[name]))
@@ -82,6 +83,7 @@ def is_wave(name: str) -> bool:
 
 
 _WAVES = {tuple(each.split()) for each in WAVES}
+_ATTRIBUTES = {tuple(each.split()) for each in ATTRIBUTES}
 _ROUNDS = {tuple(each.split()) for each in ROUNDS}
 
 

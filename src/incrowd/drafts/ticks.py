@@ -241,7 +241,11 @@ def _option_columns(
     together = all(values[code] == answer for each in stated for code, answer in each.items())
     if not together or len({"" in each for each in stated}) > 1:
         return None
-    sure = mark == NameForm.BOX or "" in values or any(code.casefold() in _BOX_WORDS for code in values)
+    sure = (
+        mark == NameForm.BOX
+        or "" in values
+        or any(code.casefold() in _BOX_WORDS for code in values)
+    )
     if not sure and mark == NameForm.WORD:
         return None
     codes = Codes(question=stem, values=values)

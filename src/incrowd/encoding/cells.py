@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,16 +73,35 @@ def without_point(text: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(text, r"^(-?\d+)\.0+$", r"\1")
 
 
-def split(column: pa.Array, separator: str = SEPARATOR) -> pa.Array:
+def split(column: pa.Array, separator: str = SEPARATOR, options: Collection[str] = ()) -> pa.Array:
     """Split texts with several options into lists. Separators at the ends, which some software
-    writes after every option, separate nothing. A space is any white space."""
+    writes after every option, separate nothing. A space is any white space.
+
+    options: those that may contain the separator, and are not split.
+    """
     text = texts_of(column)
     if separator == " ":
         text = pc.replace_substring_regex(text, r"\s+", separator)
-    text = pc.utf8_trim(text, f"{separator} \t\r\n")
+    inside = sorted((each for each in options if separator in each), key=len, reverse=True)
+    for option in inside:
+        text = pc.replace_substring(text, option, option.replace(separator, HELD))
+    if not separator.strip().isalpha():  # a word such as "and"
+        text = pc.utf8_trim(text, f"{separator} \t\r\n")
     empty = pc.is_in(text, value_set=pa.array(["", NONE], pa.string()))
     nothing = pa.scalar([], pa.list_(pa.string()))
-    return pc.if_else(empty, nothing, pc.split_pattern(text, separator))
+    lists = pc.if_else(empty, nothing, pc.split_pattern(text, separator))
+    return _with_separator(lists, separator) if inside else lists
+
+
+HELD = "\ufdd0"  # no character; in the place of a separator within an option
+
+
+def _with_separator(lists: pa.Array, separator: str) -> pa.Array:
+    flat, rows = items(lists)
+    sizes = np.bincount(rows, minlength=len(lists))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+    whole = pc.replace_substring(flat, HELD, separator)
+    return pa.ListArray.from_arrays(offsets, whole, mask=lists.is_null())
 
 
 def items(column: pa.Array) -> tuple[pa.Array, np.ndarray]:

@@ -204,7 +204,7 @@ def read_column(question: AnyQuestion, codes: Codes, cells: pa.Array) -> ColumnR
     if codes.columns:  # each option had a column of its own, and the codes have been replaced
         codes = Codes(question=codes.question)
     try:
-        answers = _separated(codes, plain_numbers(codes, _without_empty(question, cells)))
+        answers = _separated(question, codes, plain_numbers(codes, _without_empty(question, cells)))
         codes = with_plain_numbers(codes)
         column, unknown = decoded(question, codes, answers)
         column = _with_blanks(codes, cells, column)
@@ -258,9 +258,11 @@ def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
     return pc.if_else(_empty(cells), pa.scalar(None, cells.type), cells)
 
 
-def _separated(codes: Codes, cells: pa.Array) -> pa.Array:
+def _separated(question: AnyQuestion, codes: Codes, cells: pa.Array) -> pa.Array:
     """Split cells with several options at the separator that the survey states."""
-    return split(cells, codes.separator) if codes.separator and not is_list(cells.type) else cells
+    if not codes.separator or is_list(cells.type):
+        return cells
+    return split(cells, codes.separator, (*question.substantive, *codes.values))
 
 
 def _with_blanks(codes: Codes, cells: pa.Array, column: pa.Array) -> pa.Array:

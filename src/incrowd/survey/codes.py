@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -158,9 +158,15 @@ def _unfit_separator(question: AnyQuestion, codes: Codes) -> Iterator[Problem]:
     if question.exclusive:
         yield Problem(path, "survey.separator-of-one-answer", value=separator)
         return
-    written = (*codes.values, *(each for each in question.choices if each not in codes.values))
-    if inside := next((each for each in written if separator in each), None):
+    written = {*codes.values, *(each for each in question.choices if each not in codes.values)}
+    if inside := next((each for each in written if _is_list_of(each, separator, written)), None):
         yield Problem(path, "survey.separator-in-answer", value=separator, answer=inside)
+
+
+def _is_list_of(answer: str, separator: str, answers: Collection[str]) -> bool:
+    """Return whether an answer could also be a list of other answers."""
+    parts = [part.strip() for part in answer.split(separator)]
+    return len(parts) > 1 and all(not part or part in answers for part in parts)
 
 
 def _is_number(answer: str) -> bool:

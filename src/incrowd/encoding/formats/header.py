@@ -21,6 +21,8 @@ LOOKED_AT = 500  # rows, or fewer if they have many cells
 FEWEST_LOOKED_AT = 20
 CELLS = 200_000
 MOST_ABOVE = 50  # rows above the names
+FEWEST_WEAK = 3  # texts that nobody gave, in all columns, from which a row is no person
+WORDING = 3  # words
 MOST_BELOW = 3  # rows below the names that are not people
 FEWEST = 5  # values from which the kind of a column can be told
 SHOWN = 60  # characters of a row in a note
@@ -212,7 +214,8 @@ def _is_extra(below: Sequence[Row], place: int) -> bool:
     strong = {text for text, kind in zip(texts, kinds, strict=True) if kind == 2}
     weak = kinds.count(1)
     covering = 2 * (len(strong) + weak) >= len(cells)
-    return covering and (len(strong) >= 2 or (bool(strong) and weak >= 1) or weak >= 4)
+    every = weak == len(cells) >= FEWEST_WEAK and any(_is_wording(cell) for cell, _ in cells)
+    return covering and (len(strong) >= 2 or (bool(strong) and weak >= 1) or weak >= 4 or every)
 
 
 def _plain(cell: str) -> str:
@@ -222,12 +225,20 @@ def _plain(cell: str) -> str:
 
 
 def _may_be_extra(people: Sequence[Row]) -> bool:
-    """Return whether the first person has a text in the only column of numbers that it fills."""
+    """Return whether the first person has a text in the only column of numbers that it fills, or
+    answers that nobody else gave in all columns, one of them a question or a sentence."""
     first, rest = people[0], people[1:]
     kinds = [
         _unlike(cell, [row[n] for row in rest if row[n]]) for n, cell in enumerate(first) if cell
     ]
-    return -1 not in kinds and 2 in kinds
+    every = kinds.count(1) == len(kinds) > 1
+    wording = len(kinds) >= FEWEST_WEAK or any(map(_is_wording, first))
+    return -1 not in kinds and (2 in kinds or (every and wording))
+
+
+def _is_wording(cell: str) -> bool:
+    """Return whether a cell is a question, or has as many words as a question."""
+    return cell.endswith("?") or len(cell.split()) >= WORDING
 
 
 def _has_import_ids(row: Row) -> bool:
