@@ -427,11 +427,11 @@ MISTAKES = {
     ),
     "columns of one answer": (
         choice(columns={"a": "good"}),
-        "columns of c: got ['a']; only a `multi` question has a column for each option",
+        "columns of c: got a list of 'a'; only a `multi` question has a column for each option",
     ),
     "columns beside a column": (
         choice(type="multi", at_most=2, options=["x", "y"], column="a", columns={"b": "x"}),
-        "columns of c: got ['b'] in addition to `column` or `separator`; keep only one",
+        "columns of c: got a list of 'b' in addition to `column` or `separator`; keep only one",
     ),
     "a column of no option": (
         choice(type="multi", at_most=2, options=["x", "y"], columns={"b": "z"}),
