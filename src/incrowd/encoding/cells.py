@@ -55,17 +55,10 @@ def distinct(column: pa.Array) -> tuple[np.ndarray, pa.Array]:
 def index(text: pa.Array, values: Sequence[str]) -> np.ndarray:
     """Return the index of each text among the values, -1 if it is not one of them.
 
-    If all values are whole numbers, 1.0 counts as 1, since pandas writes columns with gaps so.
+    1.0 counts as 1, since pandas writes columns with gaps so; but not beside a value such as 1.1.
     """
-    if values and all(map(is_whole, values)):
-        text = without_point(text)
-    places = pc.index_in(text, value_set=pa.array(values, pa.string()))
+    places = _place_of_answer(text, values)
     return np.asarray(pc.fill_null(places, -1).to_numpy(zero_copy_only=False))
-
-
-def is_whole(text: str) -> bool:
-    """Return whether a text is a whole number."""
-    return text.removeprefix("-").isdecimal()
 
 
 def without_point(text: pa.Array) -> pa.Array:
@@ -184,7 +177,7 @@ def _replaced(question: AnyQuestion, codes: Codes, texts: pa.Array) -> Decoded:
     if not codes.values or not question.named:
         return Decoded(read, np.zeros(len(texts), bool))
     folded = pc.utf8_lower(read) if question.any_case else read
-    answered = pc.is_in(folded, value_set=pa.array(question.substantive, pa.string()))
+    answered = pc.is_valid(_place_of_answer(folded, question.substantive))
     unknown = pc.and_(pc.is_valid(texts), pc.invert(answered))
     return Decoded(read, unknown.to_numpy(zero_copy_only=False))
 
@@ -193,7 +186,16 @@ def _among(texts: pa.Array, codes: tuple[str, ...]) -> pa.Array:
     return pc.is_valid(_place(texts, codes))
 
 
-def _place(texts: pa.Array, codes: tuple[str, ...]) -> pa.Array:
+_WITH_POINT = re.compile(r"-?\d*\.\d+")
+
+
+def _place_of_answer(texts: pa.Array, answers: Sequence[str]) -> pa.Array:
+    if any(map(_WITH_POINT.fullmatch, answers)):
+        return pc.index_in(texts, value_set=pa.array(answers, pa.string()))
+    return _place(texts, answers)
+
+
+def _place(texts: pa.Array, codes: Sequence[str]) -> pa.Array:
     """Return the index of each text among the codes, null if it is not a code.
 
     1.0 counts as 1, since pandas writes columns with gaps so.
