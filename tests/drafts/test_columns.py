@@ -1,6 +1,7 @@
 """Columns of data as people and software write them, and the questions that they become."""
 
 import tomllib
+from datetime import datetime
 
 import numpy as np
 import pandas
@@ -11,6 +12,7 @@ import incrowd
 from incrowd.drafts.missing import no_answers, stray_words
 from incrowd.drafts.scales import ordered
 from incrowd.encoding.records import EncodedAnswers, read_column
+from incrowd.encoding.spelling import as_text
 
 ROWS = 300
 GENERATOR = np.random.default_rng(39)
@@ -377,6 +379,63 @@ def test_answers_that_contain_separators_are_one_answer(name):
     _, survey = drafted(a=pick(*ONE_ANSWER[name]))
     assert survey.question("a").type == "choice"
     assert {*survey.question("a").options} == {*ONE_ANSWER[name]}
+
+
+# Columns of ranges in which a spreadsheet turned some into dates, and the ranges that they were.
+DATED_RANGES = {
+    "a workbook": (datetime(2024, 1, 2), datetime(2024, 3, 5), "6-10", "11-20"),
+    "dates as text": ("2024-01-02 00:00:00", "2024-03-05 00:00:00", "2024-06-10 00:00:00", "11-20"),
+    "some of them": (datetime(2023, 1, 2), "1-2", "3-5", "6-10", "11-20"),
+    "day and month": ("02-Jan", "05-Mar", "10-Jun", "11-20"),
+    "month and day": ("Jan-02", "Mar-05", "Jun-10", "Nov-20"),
+    "day first": ("1-Feb", "3-May", "6-Oct", "11-20"),
+    "in German": ("01. Feb", "03. Mai", "06. Okt", "11-20"),
+    "German months": ("01.Feb", "03.Mai", "06.Okt", "Nov 20"),
+    "months and years": (datetime(2024, 2, 1), datetime(2024, 5, 3), "6-10", datetime(2020, 11, 1)),
+    "slashes": ("1/2/2024", "3/5/2024", "6/10/2024", "11-20"),
+}
+
+
+@pytest.mark.parametrize("name", DATED_RANGES)
+def test_ranges_that_became_dates_are_read_back(name):
+    """A reader of workbooks writes true dates as texts. The wrong variant makes them options."""
+    draft, survey = drafted(visits=pick(*map(as_text, DATED_RANGES[name])))
+    assert survey.question("visits").options == ("1-2", "3-5", "6-10", "11-20")
+    assert any("turned ranges into dates" in each for each in decisions(draft, "visits"))
+
+
+DATES = {
+    "few days": ("2024-05-01", "2024-05-02", "2024-05-03"),
+    "days beside ranges that overlap": ("2024-05-01", "2024-05-02", "1-3"),
+    "with words": ("2024-01-02", "2024-03-05", "later"),
+}
+
+
+@pytest.mark.parametrize("name", DATES)
+def test_dates_are_not_read_as_ranges(name):
+    draft, _ = drafted(day=pick(*DATES[name]))
+    assert not any("ranges into dates" in each for each in draft.undecided)
+
+
+LEFT_OUT_DATES = {
+    ("2024-01-02", "2024-03-05", "2024-06-10"): "2024-01-02 was 1-2",
+    ("02-Jan", "03-Jan", "17-Jun"): "",
+    ("2024-01-02", "2024-01-03", "2024-01-04"): "",
+}
+
+
+@pytest.mark.parametrize("days", LEFT_OUT_DATES)
+def test_dates_alone_are_left_out(days):
+    draft, _ = drafted(day=pick(*days))
+    (column,) = draft.left_out
+    assert "dates" in column.reason
+    doubt = LEFT_OUT_DATES[days]
+    assert doubt in column.doubt if doubt else not column.doubt
+
+
+def test_ranges_beside_words_are_read_back():
+    _, survey = drafted(visits=pick("02-Jan", "3-5", "don't know"))
+    assert {*survey.question("visits").options} == {"1-2", "3-5", "don't know"}
 
 
 @pytest.mark.parametrize("mark", ["x", "X", 1.0, "TRUE", "✓", "Lemonade"])

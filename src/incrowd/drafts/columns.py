@@ -16,6 +16,7 @@ from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.characters import cleaned, hidden
 from incrowd.drafts.column_names import is_year
 from incrowd.drafts.design import design_of
+from incrowd.drafts.excel_dates import is_date, may_be_ranges, ranges_of
 from incrowd.drafts.lists import listed_answers, may_list
 from incrowd.drafts.missing import FEW, SOFTWARE, no_answers, number, spikes, stray_words
 from incrowd.drafts.number_forms import NumberForm, number_form, unit_of
@@ -256,6 +257,8 @@ def question_of(column: DataColumn) -> ColumnDraft:
         return SkippedColumn(column.name, sentence("drafts.hidden-character", character=character))
     if not is_id(id):
         return SkippedColumn(column.name, BAD_NAME)
+    if not (column.lists or column.labels) and (ranges := ranges_of(column.counts)):
+        return _with_ranges(column, ranges)
     if data := personal(column.name, _shown(column)):
         return _personal(column.name, data)
     column = _with_plain_numbers(_with_items(column))
@@ -279,6 +282,22 @@ def question_of(column: DataColumn) -> ColumnDraft:
             '{ "60+" = "60" }; then remove it from missing.'
         )
     return reviewed(question, counts)
+
+
+def _with_ranges(column: DataColumn, ranges: Mapping[str, str]) -> ColumnDraft:
+    """Return the question of a column in which a spreadsheet turned ranges into dates."""
+    counts = Counter[str]()
+    for value, rows in column.counts.items():
+        counts[ranges.get(value, value)] += rows
+    question = question_of(column._replace(counts=counts))
+    if isinstance(question, SkippedColumn):
+        return question
+    values = question.keys.get("values", {})
+    codes = values | {date: values.get(range, range) for date, range in ranges.items()}
+    shown = ", ".join(f"{date} as {range}" for date, range in ranges.items())
+    return replace(question, keys={**question.keys, "values": codes}).doubting(
+        f"a spreadsheet seems to have turned ranges into dates; these were read back: {shown}"
+    )
 
 
 def _shown(column: DataColumn) -> Mapping[str, int]:
@@ -363,7 +382,9 @@ def _no_answers(column: DataColumn, counts: Mapping[str, int]) -> SkippedColumn 
     """Return why the values are no answers to a question; None if they are."""
     name, values = column.name, list(counts)
     if why := _nested(values) or _as_written(values):
-        return SkippedColumn(name, why)
+        turned = may_be_ranges(counts)
+        doubt = f"if a spreadsheet turned ranges into dates, so that {turned}, write them back"
+        return SkippedColumn(name, why, doubt if turned else "")
     if why := design_of(name, counts):
         doubt = f'"{name}" was left out of the questions; {_DESIGN_ADVICE}'
         return SkippedColumn(name, why, doubt)
@@ -503,7 +524,7 @@ def _is_nested(value: str) -> bool:
 
 def _as_written(values: Sequence[str]) -> Sentence | None:
     """Return why the answers cannot be used as they are written; None if they can."""
-    dates = all(_DATE.fullmatch(value) or is_day(value) for value in values)
+    dates = all(_DATE.fullmatch(v) or is_day(v) or is_date(v) for v in values)
     if dates or (len(values) > HOURS and all(map(_TIME.fullmatch, values))):
         return sentence("drafts.dates")
     if len(values) > MOST_CODES and (unit := unit_of(values)):
