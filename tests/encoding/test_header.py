@@ -292,13 +292,51 @@ def test_a_column_without_a_name_is_listed(tmp_path, kind, place):
     assert left_out[f"column {place}"] == "it has no name; write one above it"
 
 
-@pytest.mark.parametrize("word", ["Total", "Sum:", "Gesamt", "average"])
-@pytest.mark.parametrize("kind", ["csv", "txt", "csv.gz", *slowly("xlsx")])
-def test_a_total_is_not_a_person(tmp_path, kind, word):
-    path = written(tmp_path, kind, [NAMES, *ROWS, [word, "1800", "", "4000", ""]])
-    for read in (incrowd.draft, lambda path: incrowd.load_answers(path, SURVEY)):
-        with pytest.raises(incrowd.AnswersError, match="looks like a total"):
-            read(path)
+AFTER = {
+    "a total": [["Total", "1800"]],
+    "a sum in the second column": [["", "Sum:", "", "4000", ""]],
+    "a mean in German": [["Mittelwert", "43.5"]],
+    "several": [[""], ["Average", "43"], ["Min", "18"], ["Max", "67"]],
+    "a source": [["Source: own survey"]],
+    "a source after a total": [[""], ["Gesamt", "60"], [""], ["Quelle: eigene Erhebung"]],
+    "a number of people": [["N = 60"]],
+    "a date of export": [[""], ["Exported on 2024-05-01 by A. B."]],
+    "an explanation": [["* in kg, as people said"]],
+    "the owner": [[""], ["© 2024 Institute"], [""], [""]],
+    "a word below numbers": [["", "continued on the next page"]],
+}
+
+
+@pytest.mark.parametrize("name,kind", every(AFTER, "csv", "csv.gz"))
+def test_rows_below_the_table_are_not_people(tmp_path, name, kind):
+    """They have fewer cells than the others, or as many. The wrong variant counts them."""
+    full = [[*row, *BLANK][:5] for row in AFTER[name]]
+    for after in (AFTER[name], full):
+        path = written(tmp_path, kind, [NAMES, *ROWS, *after])
+        assert answered(path) == EXPECTED
+        draft = incrowd.draft(path)
+        assert draft.people == PEOPLE
+        (note,) = [each for each in draft.notes if "were not read as people" in each]
+        assert all(cell in note for row in after for cell in row if cell)
+
+
+PEOPLE_AT_THE_END = {
+    "answers of one question": ["", "", "north", "", ""],
+    "no answer to a number": ["yes", "don't know", "", "", ""],
+    "a word that others have": ["no", "", "", "", ""],
+}
+
+
+@pytest.mark.parametrize("name", PEOPLE_AT_THE_END)
+def test_the_last_person_is_a_person(tmp_path, name):
+    path = written(tmp_path, "csv", [NAMES, *ROWS, PEOPLE_AT_THE_END[name]])
+    assert incrowd.draft(path).people == PEOPLE + 1
+
+
+def test_a_cell_of_several_lines_at_the_end_is_one_cell(tmp_path):
+    rows = [["yes" if n % 2 else "no", "so\nTotal" if n == 39 else "fine"] for n in range(40)]
+    path = written(tmp_path, "csv", [["smokes", "remark"], *rows])
+    assert incrowd.draft(path).people == 40
 
 
 def test_an_answer_is_not_a_total(tmp_path):

@@ -258,10 +258,6 @@ MISTAKES = {
         read_here(excel, book, sheet="wave 2"),
         "a.xlsx has no such sheet; did you mean Wave 2? use one of Sheet, Wave 2",
     ),
-    "a total in a CSV file": (
-        load("a.csv", "a,b\nyes,1\nno,2\nyes,3\nTotal,6\n"),
-        "the last row looks like a total, not like a person: 'Total, 6'; drop it",
-    ),
     "a sheet without a table": (
         read_here(excel, sheets([["Please read"]], TABLE)),
         "the sheet 'Part 1' has no table; use sheet='Part 2'; the sheets are Part 1, Part 2",
@@ -274,9 +270,9 @@ MISTAKES = {
         read_here(excel, sheets([*TABLE, [None], [None, "see page 2"]])),
         "row 9 has a single cell, 'see page 2', apart from the table; drop it if it is not",
     ),
-    "a total": (
-        read_here(excel, sheets([*TABLE, ["Total", None, 9]])),
-        "the last row looks like a total, not like a person: 'Total, 9'; drop it",
+    "another table below a table": (
+        read_here(excel, sheets([*TABLE, [None], ["n", "x", "people"], ["yes", "x", "all"]])),
+        "rows 9 to 10 below the table seem to be another table, not people: 'n, x, people'; drop",
     ),
     "a strict workbook": (
         read_here(excel, rezipped(strict)),

@@ -60,7 +60,7 @@ def _notes_on_rows(data: Data) -> Iterator[str]:
     if data.skipped:
         rows = quantity(len(data.skipped), "rows")
         listed = "; ".join(f'"{each}"' for each in data.skipped)
-        yield f"{rows} beside the names of the columns were not read as people: {listed}"
+        yield f"{rows} above or below the answers were not read as people: {listed}"
     if data.doubtful:
         yield (
             "the row below the names of the columns has other texts than all rows below it; "

@@ -42,7 +42,8 @@ _WORDS = frozenset({"none", "never", "nothing", "keine", "nie", "n/a", "na"})
 def ranges_of(counts: Mapping[str, int]) -> dict[str, str]:
     """Return the range that each date of a column seems to have been; none if they are dates.
 
-    counts: the rows with each value. All ranges together do not overlap. Without other ranges, only dates without a year can have been ranges.
+    counts: the rows with each value. No two ranges overlap. Without other ranges, only dates
+    without a year can have been ranges.
     """
     turned = _turned(counts)
     dated = any(date["year"] for value in turned if (date := _date(value)))
@@ -64,14 +65,14 @@ def _turned(counts: Mapping[str, int]) -> dict[str, str]:
     dates = {value: match for value in counts if (match := _date(value))}
     others = [value for value in counts if value not in dates]
     ranges = [match for value in others if (match := _RANGE.fullmatch(value))]
-    known = ranges or all(_OPEN_RANGE.fullmatch(v) or v.casefold() in _WORDS for v in others)
-    if not dates or not known:
+    plausible = ranges or all(_OPEN_RANGE.fullmatch(v) or v.casefold() in _WORDS for v in others)
+    if not dates or not plausible:
         return {}
     usual = _usual_year(dates.values())
     turned = {value: _as_range(match, usual) for value, match in dates.items()}
     bounds = {tuple(map(int, text.split("-"))) for text in turned.values()}
     bounds |= {(int(match[1]), int(match[2])) for match in ranges}
-    return turned if _apart(sorted(bounds)) else {}
+    return turned if _without_overlap(sorted(bounds)) else {}
 
 
 def is_date(text: str) -> bool:
@@ -100,7 +101,7 @@ def _as_range(date: re.Match[str], usual: str) -> str:
     return f"{first}-{last}"
 
 
-def _apart(bounds: Iterable[tuple[int, ...]]) -> bool:
+def _without_overlap(bounds: Iterable[tuple[int, ...]]) -> bool:
     """Return whether sorted ranges rise, and each begins after the one before it, or where it
     ends."""
     ranges = [*bounds]
