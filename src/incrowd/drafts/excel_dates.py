@@ -55,7 +55,7 @@ def may_be_ranges(counts: Mapping[str, int]) -> str:
     there is none."""
     turned = _turned(counts)
     several = len(turned) == len(counts) >= FEWEST
-    return next((f"{date} was {range}" for date, range in turned.items() if several), "")
+    return next((f"{date} was {range}" for date, range in sorted(turned.items()) if several), "")
 
 
 def _turned(counts: Mapping[str, int]) -> dict[str, str]:
