@@ -119,6 +119,15 @@ KNOWN = (
     "Grade 2|Grade 9|Grade 10",
     "1 - not at all|2|3|4|5 - very much",
     "Mon|Tue|Sat|Sun",
+    "Not at all|Several days|More than half the days|Nearly every day",
+    "überhaupt nicht|an einzelnen Tagen|an mehr als der Hälfte der Tage|beinahe jeden Tag",
+    "nie|mindestens einmal im Jahr|mindestens einmal im Monat|mindestens einmal pro Woche|täglich",
+    "trifft gar nicht zu|trifft eher nicht zu|trifft teilweise zu|trifft eher zu|trifft völlig zu",
+    "keine|leichte|mäßige|starke|sehr starke",
+    "nie|1-2 Tage pro Woche|3-4 Tage pro Woche|immer",
+    "Bad|Okay|Great",
+    "★|★★|★★★",
+    "★☆☆|★★☆|★★★",
 )  # fmt: skip
 
 
@@ -447,6 +456,36 @@ def test_a_tick_beside_blank_cells_is_yes(mark):
     assert (question.type, question.optional) == ("yesno", False)
     assert survey.codes_of("lemonade").values[""] == "no"
     assert any("blank cells were taken to mean no" in each for each in decisions(draft, "lemonade"))
+
+
+def test_what_people_wrote_beside_other_is_no_tick():
+    """The wrong variant publishes it as the answer yes."""
+    said = ["my own tea" if n % 9 == 0 else None for n in range(ROWS)]
+    names = ("Q3_5_TEXT", "Drinks - Other (please specify)", "Getränke [Sonstiges]")
+    draft, _ = drafted(**dict.fromkeys(names, said))
+    assert {each.id for each in draft.left_out} == {*names}
+    assert "my own tea" not in draft.toml
+
+
+RECORDED = {
+    "Duration (in seconds)": [n * 7 + 60 for n in range(ROWS)],
+    "startlanguage": ["de", "en", "en"] * (ROWS // 3),
+    "TIME003": [n % 50 for n in range(ROWS)],
+    "interviewtime": [n / 7 for n in range(ROWS)],
+    "baseline_complete": [0, 2, 2] * (ROWS // 3),
+}
+
+
+def test_what_software_records_is_no_question():
+    asked = {
+        "duration": [n % 50 for n in range(ROWS)],
+        "first language": ["de", "en", "en"] * (ROWS // 3),
+        "school_complete": ["yes", "no", "no"] * (ROWS // 3),
+    }
+    draft, survey = drafted(**RECORDED, **asked)
+    assert {each.id for each in draft.left_out} == {*RECORDED}
+    assert {*asked} < {each.id for each in survey.questions}
+    assert all("describes the record" in each.reason for each in draft.left_out)
 
 
 def test_selected_and_not_selected_are_yes_and_no():

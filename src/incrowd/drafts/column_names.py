@@ -33,6 +33,16 @@ def listed(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(" ".join(each.split()) for each in text.split(",")))
 
 
+RECORDS = listed(
+    """
+    duration in seconds, duration seconds, duration s, interview time, interviewtime, time sum,
+    time rsi, total time, gesamtzeit, antwortzeit, completion time in seconds, start language,
+    startlanguage, user language, userlanguage, startsprache, seed, last page, lastpage, letzte
+    seite, max page, maxpage, distribution channel, distributionchannel, redcap data access group,
+    gps altitude, gps precision, gps accuracy, geopoint altitude, geopoint precision, collector id
+    """
+)
+FREE_WORDS = listed("text, specify, angeben, sonstiges, comment, comments, kommentar, freitext")
 VERSIONS = listed(
     """
     version, versions, release, firmware, build, ver, kapitel, chapter, section, revision, oid

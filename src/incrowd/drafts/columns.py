@@ -14,7 +14,7 @@ import numpy as np
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.characters import cleaned, hidden
-from incrowd.drafts.column_names import is_year
+from incrowd.drafts.column_names import FREE_WORDS, RECORDS, is_year, named, tokens
 from incrowd.drafts.design import design_of
 from incrowd.drafts.excel_dates import is_date, may_be_ranges, ranges_of
 from incrowd.drafts.lists import listed_answers, may_list
@@ -261,6 +261,8 @@ def question_of(column: DataColumn) -> ColumnDraft:
         return _with_ranges(column, ranges)
     if data := personal(column.name, _shown(column)):
         return _personal(column.name, data)
+    if _is_about_record(column.name, column.counts):
+        return SkippedColumn(column.name, sentence("drafts.about-the-record"))
     column = _with_plain_numbers(_with_items(column))
     if column.form.unclear:
         return _unclear(column.name, column.form)
@@ -298,6 +300,18 @@ def _with_ranges(column: DataColumn, ranges: Mapping[str, str]) -> ColumnDraft:
     return replace(question, keys={**question.keys, "values": codes}).doubting(
         f"a spreadsheet seems to have turned ranges into dates; these were read back: {shown}"
     )
+
+
+_TIMES = re.compile(r"TIME\d{3}|(Group|Question|Gruppen|Frage)[ -]?(time|zeit): .*", re.IGNORECASE)
+_STATES = frozenset({"0", "1", "2"})  # of an instrument of REDCap
+
+
+def _is_about_record(name: str, counts: Mapping[str, int]) -> bool:
+    """Return whether survey software writes a column about the record: its language, how long it
+    took, or whether a form is complete."""
+    words = " ".join(tokens(name))
+    state = name.casefold().endswith("_complete") and {*counts} <= _STATES
+    return words in RECORDS or state or bool(_TIMES.fullmatch(name))
 
 
 def _shown(column: DataColumn) -> Mapping[str, int]:
@@ -424,8 +438,9 @@ def _is_tick(column: DataColumn, value: str, rows: int) -> bool:
     word = value.casefold().removesuffix(".0")
     if word in YES or word in TICKS or word in column.name.casefold():
         return True
-    amount = number(value)
-    return word not in NO and amount is None and rows >= FEW and len(value) <= LONGEST_TICK
+    words = named(tokens(column.name), *FREE_WORDS)
+    marks = word not in NO and number(value) is None and not words
+    return marks and rows >= FEW and len(value) <= LONGEST_TICK
 
 
 BLANK_IS_NO = "blank cells were taken to mean no; some may mean that the question was not asked"

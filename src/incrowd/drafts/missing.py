@@ -16,6 +16,7 @@ WORDS = frozenset(
         *("na", "n/a", "#n/a", "nan", "null", ".", "-", "--", "?", "missing"),
         *("no answer", "not answered", "refused", "refusal", "unknown/refused", "missing value"),
         *("..", "...", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "n.a.", "unk"),
+        *("asku", "nask", "msk"),  # of HL7, as REDCap writes them
         *("prefer not to say", "prefer not to answer", "not applicable", "not asked"),
         *("keine angabe", "k.a.", "verweigert", "sans réponse", "sin respuesta", "nsp"),
     }
