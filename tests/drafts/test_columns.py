@@ -126,6 +126,7 @@ KNOWN = (
     "keine|leichte|mäßige|starke|sehr starke",
     "nie|1-2 Tage pro Woche|3-4 Tage pro Woche|immer",
     "Bad|Okay|Great",
+    "a) never|b) sometimes|c) always",
     "★|★★|★★★",
     "★☆☆|★★☆|★★★",
 )  # fmt: skip
@@ -304,8 +305,9 @@ def test_numbers_with_a_unit_are_no_options(unit):
 
 
 def test_an_answer_that_a_spreadsheet_took_for_a_date_is_a_decision():
-    draft, _ = drafted(days=pick("0", "2024-02-01", "3-5 days"))
-    assert any("took for a date" in each for each in decisions(draft, "days"))
+    for date in ("2024-02-01", "01. Feb", "2-Jan", "Mai 05"):
+        draft, _ = drafted(days=pick("0", date, "3-5 days"))
+        assert any("took for a date" in each for each in decisions(draft, "days"))
 
 
 # --- lists and ticks ------------------------------------------------------------------------------
@@ -333,6 +335,18 @@ def test_lists_are_several_answers(written, end):
     )
     stated = survey.codes_of("drinks").separator
     assert stated == ("" if SEPARATED[written] == ";" else SEPARATED[written])
+
+
+@pytest.mark.parametrize("separator", [";", ",", " > ", "|"])
+def test_the_same_items_in_every_cell_are_a_ranking(separator):
+    """The wrong variant has an option for each order, or options that everyone chose."""
+    items = np.array(["Price", "Speed", "Look"])
+    cells = [
+        separator.join(GENERATOR.permutation(items)) + ";" * (separator == ";") for _ in range(ROWS)
+    ]
+    draft, _ = drafted(rank=cells)
+    (gone,) = draft.left_out
+    assert gone.reason == "it is a ranking of several options; ask for the first choice"
 
 
 def test_words_join_several_answers():

@@ -31,6 +31,7 @@ PANELS = {
         120,
         4,
     ),
+    "tokens": (panel([f"{n:06x}" for n in range(90)], 2).rename(columns={"id": "Token"}), 90, 2),
     "no waves": (panel([f"x{n}" for n in range(100)], 3), 100, 3),
     "repeated instruments": (
         panel(np.arange(1, 101), 3, redcap_repeat_instance=[1, 2, 3]).rename(
@@ -51,7 +52,7 @@ def test_people_are_different_ids_and_not_rows(name):
     assert (draft.people, draft.crowd, survey.rows_per_person) == (people, people, each)
     (note,) = (line for line in draft.notes if "different values in" in line)
     assert f"{people:,} people with up to {each} rows each" in note
-    ids = {"id", "nr", "record_id"} & {*frame.columns}
+    ids = {"id", "nr", "record_id", "Token"} & {*frame.columns}
     assert ids <= {column.id for column in draft.left_out}
     assert "smokes" in {question.id for question in survey.questions}
 

@@ -129,6 +129,7 @@ def test_columns_of_boxes_are_one_question(name, tmp_path):
 APART = {  # columns that are questions of their own
     "a common first word": boxes(["heart_attack", "heart_failure", "heart_pain"], "yes", "no"),
     "all questions are numbered": boxes(["q_1", "q_2", "q_3"], "yes", "no"),
+    "years": boxes(["smoke_2019", "smoke_2020", "smoke_2021"], "yes", "no"),
     "numbered without a sign": boxes(["item1", "item2", "item3"], 1, 0),
     "different gaps": {
         "q7_1": ["1", "0", ""] * (ROWS // 3),
@@ -184,5 +185,5 @@ def test_the_wording_below_the_names_has_the_question_and_its_options(tmp_path):
 
 
 def test_names_of_columns_that_are_no_options():
-    for name in ("age", "q_1", "Q 12", "item_3", "x1", "weight"):
+    for name in ("age", "smoke_2019", "q_1", "Q 12", "item_3", "x1", "weight"):
         assert parts_of(name) is None

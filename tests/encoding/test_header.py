@@ -344,3 +344,14 @@ def test_an_answer_is_not_a_total(tmp_path):
     for kind in ("csv", "xlsx"):
         path = written(tmp_path, kind, [["agreement", "group"], *rows, ["Total", "x"]])
         assert incrowd.draft(path).people == 41
+
+
+def test_decimal_commas_do_not_separate_columns(tmp_path):
+    """Each row has as many commas as the header has semicolons, in three more cells."""
+    path = tmp_path / "a.csv"
+    rows = [f"{50 + n},5;{n % 7};{n},00;1.{100 + n},25" for n in range(60)]
+    path.write_text("\n".join(["weight;visits;rent;pay", *rows]), encoding="utf-8")
+    draft = incrowd.draft(path)
+    assert [column.id for column in draft.columns] == ["weight", "visits", "rent", "pay"]
+    asked = incrowd.Survey.of(_toml(draft))
+    assert incrowd.check(asked, path).accepted

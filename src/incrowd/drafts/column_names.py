@@ -213,7 +213,8 @@ IDS = listed(
     mitgliedsnr, patientennummer, teilnehmernummer, probandennummer, schulernummer,
     mitarbeiternummer, ausweisnummer, student number, student no, employee number, employee no,
     member number, member no, customer number, customer no, patient number, participant number,
-    staff number, staff no, badge number, registration no, card no, roll number, laufende nummer
+    staff number, staff no, badge number, registration no, card no, roll number, laufende nummer,
+    token, email, email address, e mail, e mail adresse, emailadresse, username, benutzername
     """
 )
 PEOPLE = listed(

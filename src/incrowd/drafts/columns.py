@@ -17,7 +17,7 @@ from incrowd.characters import cleaned, hidden
 from incrowd.drafts.column_names import FREE_WORDS, RECORDS, is_year, named, tokens
 from incrowd.drafts.design import design_of
 from incrowd.drafts.excel_dates import is_date, may_be_ranges, ranges_of
-from incrowd.drafts.lists import listed_answers, may_list
+from incrowd.drafts.lists import is_ranking, listed_answers, may_list
 from incrowd.drafts.missing import FEW, SOFTWARE, no_answers, number, spikes, stray_words
 from incrowd.drafts.number_forms import NumberForm, number_form, unit_of
 from incrowd.drafts.people import is_identifier
@@ -253,16 +253,10 @@ class DataColumn(NamedTuple):
 def question_of(column: DataColumn) -> ColumnDraft:
     """Return the question that a column answers, or why there is none."""
     id = column.id or clean_id(column.name)
-    if character := hidden(column.name):
-        return SkippedColumn(column.name, sentence("drafts.hidden-character", character=character))
-    if not is_id(id):
-        return SkippedColumn(column.name, BAD_NAME)
     if not (column.lists or column.labels) and (ranges := ranges_of(column.counts)):
         return _with_ranges(column, ranges)
-    if data := personal(column.name, _shown(column)):
-        return _personal(column.name, data)
-    if _is_about_record(column.name, column.counts):
-        return SkippedColumn(column.name, sentence("drafts.about-the-record"))
+    if left_out := _no_question(column, id):
+        return left_out
     column = _with_plain_numbers(_with_items(column))
     if column.form.unclear:
         return _unclear(column.name, column.form)
@@ -300,6 +294,22 @@ def _with_ranges(column: DataColumn, ranges: Mapping[str, str]) -> ColumnDraft:
     return replace(question, keys={**question.keys, "values": codes}).doubting(
         f"a spreadsheet seems to have turned ranges into dates; these were read back: {shown}"
     )
+
+
+def _no_question(column: DataColumn, id: str) -> SkippedColumn | None:
+    """Return why a column is no question, whatever the type of its answers; None if it may be."""
+    name = column.name
+    if character := hidden(name):
+        return SkippedColumn(name, sentence("drafts.hidden-character", character=character))
+    if not is_id(id):
+        return SkippedColumn(name, BAD_NAME)
+    if data := personal(name, _shown(column)):
+        return _personal(name, data)
+    if _is_about_record(name, column.counts):
+        return SkippedColumn(name, sentence("drafts.about-the-record"))
+    if not column.lists and is_ranking(column.counts):
+        return SkippedColumn(name, sentence("drafts.ranking"))
+    return None
 
 
 _TIMES = re.compile(r"TIME\d{3}|(Group|Question|Gruppen|Frage)[ -]?(time|zeit): .*", re.IGNORECASE)
@@ -470,7 +480,7 @@ def _choice(column: DataColumn, counts: Mapping[str, int]) -> DraftQuestion:
         question = question.noting(
             f"{len(names) - len(options)} other spellings of these options are mapped in values."
         )
-    if dated := [option for option in options if _DATE.fullmatch(option)]:
+    if dated := [option for option in options if is_date(option)]:
         question = question.doubting(
             f"{dated[0]} may be an answer such as 1-2 that a spreadsheet took for a date; map it "
             "to that answer in values"

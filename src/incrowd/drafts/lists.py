@@ -63,6 +63,16 @@ def _joiners(counts: Mapping[str, int]) -> list[str]:
     return [joiner for joiner, times in joiners.most_common() if times > 1]
 
 
+def is_ranking(counts: Mapping[str, int]) -> bool:
+    """Return whether every cell lists the same items, three or more, in an order of its own."""
+    for separator in (*SEPARATORS, ">", " "):
+        orders = {items_of(cell, separator) for cell in counts}
+        same = len({tuple(sorted(each)) for each in orders}) == 1
+        if same and len(orders) > 2 and len(next(iter(orders))) > 2:
+            return True
+    return False
+
+
 def may_list(counts: Mapping[str, int]) -> str | None:
     """Return a cell that may list several codes between spaces, or contain two words; None if there
     is none. A code of it is in another cell as well; "not married" is one answer."""

@@ -255,6 +255,7 @@ def _by_words(words: Mapping[str, str]) -> Ranks | None:
 def _rank(word: str, scale: Mapping[str, float]) -> float | None:
     """Return the place of a word, such as "never", "never (0%)" or "never or almost never"."""
     bare = re.sub(r"\s*\(.*?\)", "", word)
+    bare = re.sub(r"^\w{1,2}[).:] +", "", bare)  # the number of an answer
     spellings = (word, bare, re.split(r" or | oder |/", bare)[0], bare.rpartition(" - ")[2])
     return next((scale[each] for each in spellings if each in scale), None)
 

@@ -57,7 +57,7 @@ _FORMS = (
     (NameForm.PART, r"(?P<stem>.+?)(?P<sign> [-–—|] )(?P<option>.+)"),
     (NameForm.PART, r"(?P<stem>.+?)(?P<sign>::? )(?P<option>.+)"),
     (NameForm.PART, r"(?P<stem>.+)(?P<sign>/)(?P<option>[^/]+)"),
-    (NameForm.NUMBER, r"(?P<stem>.+?)(?P<sign>[_. -])(?P<option>\d+)"),
+    (NameForm.NUMBER, r"(?P<stem>.+?)(?P<sign>[_. -])(?P<option>\d{1,3})"),
     (NameForm.WORD, r"(?P<stem>.*[^\W\d_])(?P<sign>)(?P<option>\d+)"),
     (NameForm.WORD, r"(?P<stem>.+?)(?P<sign>[_.-])(?P<option>[^\W\d].*)"),
 )

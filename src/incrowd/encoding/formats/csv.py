@@ -64,7 +64,8 @@ class CsvLayout(NamedTuple):
 
 
 def layout(source: AnswersSource, wanted: Sequence[str] = ()) -> CsvLayout:
-    """Return the layout that gives the most wanted columns and, among these, the most columns.
+    """Return the layout that gives the most wanted columns and, among these, the most columns with
+    a name: decimal commas may also divide each row into equally many cells.
 
     Raises AnswersError if the first row has answers and not names.
     """
@@ -83,7 +84,7 @@ def layout(source: AnswersSource, wanted: Sequence[str] = ()) -> CsvLayout:
         key=lambda each: (
             len({*wanted} & {*each.columns}),
             each.fits,
-            len(each.columns),
+            sum(map(bool, each.columns)),
             -len(each.header.skipped),
         ),
     )
