@@ -344,7 +344,7 @@ def sheet_names(source: AnswersSource) -> tuple[str, ...]:
 
 
 def load_sheet(source: AnswersSource, name: str) -> list[list[Any]]:
-    """Return the cells of a sheet of a workbook, row by row, without columns that have no name."""
+    """Return the cells of a sheet of a workbook, row by row, without empty rows."""
     table = load_data(replace(source, sheet=name), form=True).table
     columns = [column.to_pylist() for column in table.columns]
-    return [list(table.column_names), *map(list, zip(*columns, strict=True))]
+    return [*map(list, zip(*columns, strict=True))]

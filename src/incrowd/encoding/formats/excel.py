@@ -113,9 +113,9 @@ def _read(source: AnswersSource, rows: SheetRows, request: Request) -> _Sheet:
     head = list(islice(rows, PEEKED))
     width = max(map(len, head), default=1)
     head += islice(rows, max(0, looked_at(width) - PEEKED))
+    width = max(map(len, head), default=1)
     if request.form:
-        names = next((_texts(row) for row in head if any(row)), [])
-        header = TableHeader(tuple(name or "" for name in names))
+        header = TableHeader(tuple(str(place + 1) for place in range(width)), first=0)
     else:
         header = header_of([_texts(row) for row in head], request.columns or ())
     if header.answers:
