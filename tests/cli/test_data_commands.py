@@ -112,6 +112,7 @@ def test_a_sheet_is_named(call, small, tmp_path):
     assert code == 2 and "--sheet: got 'All'" in err and "did you mean all?" in err
 
 
+@pytest.mark.slow
 def test_a_first_survey_is_planned_and_used(call, tmp_path):
     survey, plan = tmp_path / "s.toml", tmp_path / "plan.json"
     code, out, err = call("init", ANSWERS, "-o", survey)

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.clients.conftest import Javascript
 
 PEOPLE = 10
@@ -32,6 +34,7 @@ def edges(javascript):
     return {bytes.fromhex(one["plaintexts"][0])[3] for one in found}
 
 
+@pytest.mark.slow
 def test_a_number_is_rounded_once_however_often_the_noise_is_drawn_again(javascript, tmp_path):
     assert edges(javascript) == {1}
     assert edges(Javascript(tmp_path / "wrong", [("reports.ts", EVERY_ROUND, AGAIN)])) != {1}

@@ -93,6 +93,7 @@ def test_both_clients_draw_the_law(javascript, message, people):
         assert of_sets(sets, message, people) > RARE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(3, WRONG))
 def test_another_law_is_rejected(tmp_path, javascript, name):
     wrong = Javascript(tmp_path / "wrong", [WRONG[name]])

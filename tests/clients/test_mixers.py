@@ -68,6 +68,7 @@ def read(uploads, bundle):
     return np.array(rows)
 
 
+@pytest.mark.slow
 def test_every_upload_is_admitted_and_every_report_has_its_token(uploads, bundle):
     assert len(uploads) == PEOPLE and all(has_entry(each, bundle) for each in uploads)
     assert len({each.entry for each in uploads}) == PEOPLE

@@ -17,7 +17,7 @@ from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.mixer.store.keys import Secrets, StoreError
 from incrowd.collection.mixer.store.store import Store
 from incrowd.errors import UsageError
-from tests.conftest import slowly
+from tests.conftest import one_in, slowly
 from tests.oracles.inviting import CODES, Inviter, pending
 from tests.oracles.mixing import MERGED, Site, two_mixers, upload
 
@@ -169,7 +169,7 @@ AT_REST = {
 
 
 @of_one_service
-@pytest.mark.parametrize("damage", AT_REST)
+@pytest.mark.parametrize("damage", one_in(3, AT_REST))
 def test_a_service_does_not_start_without_its_own_store(service, damage):
     service.site.store.engine.dispose()
     damage(service)
@@ -248,7 +248,7 @@ WHILE_RUNNING = [
 
 
 @of_one_service
-@pytest.mark.parametrize("damage", WHILE_RUNNING)
+@pytest.mark.parametrize("damage", one_in(3, WHILE_RUNNING))
 def test_nothing_is_confirmed_once_the_database_is_not_in_its_place(service, damage, caplog):
     damage(service)
     assert [service.send() for _ in range(3)] == [500] * 3
@@ -257,7 +257,7 @@ def test_nothing_is_confirmed_once_the_database_is_not_in_its_place(service, dam
 
 
 @of_one_service
-@pytest.mark.parametrize("damage", WHILE_RUNNING)
+@pytest.mark.parametrize("damage", one_in(3, WHILE_RUNNING))
 def test_nothing_is_signed_or_destroyed_for_a_database_that_is_lost(service, damage):
     keys = [path for path in service.settings.folder.iterdir() if path.suffix == ".key"]
     damage(service)
@@ -307,6 +307,7 @@ def change(service, statement):
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_an_emptied_postgresql_is_not_filled_again(on_postgres):
     change(on_postgres, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     assert on_postgres.send() == 500 and on_postgres.ready() == 503
@@ -318,6 +319,7 @@ def test_an_emptied_postgresql_is_not_filled_again(on_postgres):
     assert on_postgres.heard == []
 
 
+@pytest.mark.slow
 def test_another_store_in_the_same_postgresql_takes_nothing(on_postgres):
     change(on_postgres, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     created(on_postgres, SECRETS, on_postgres.bundle)

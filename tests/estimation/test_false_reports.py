@@ -98,6 +98,7 @@ def test_the_mean_of_amounts_says_what_one_sender_can_do(kind, rows):
         assert from_each[worst] == pytest.approx(stated[worst])
 
 
+@pytest.mark.slow
 def test_weighted_means_have_an_influence_of_their_own():
     """Weights multiply what one sender can do; a bound for all that she can send."""
     questions = [

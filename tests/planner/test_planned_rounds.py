@@ -118,6 +118,7 @@ def test_the_ledger_says_what_is_spent_and_left(weekly):
     assert spent(Ledger()) is None
 
 
+@pytest.mark.slow
 def test_plans_of_one_round_have_spent_something_too(weekly):
     """The whole promise of a plan; of two plans what the certificate of all that was sent says."""
     first = incrowd.plan(asked())
@@ -186,6 +187,7 @@ def test_a_later_plan_counts_the_rounds_that_were(weekly):
         known.with_plan(later, 3000).with_plan(weekly, 3000)
 
 
+@pytest.mark.slow
 def test_the_commands_count_and_refuse(tmp_path, capsys, monkeypatch):
     def call(arguments):
         monkeypatch.setattr(sys, "argv", ["incrowd", *arguments])

@@ -118,6 +118,7 @@ def test_survey_plan_and_ledger_agree_that_it_is_local(question, rule):
     assert "the same people take part" not in assumption_text(promise)
 
 
+@pytest.mark.slow
 def test_one_release_hides_in_its_stratum():
     plan = incrowd.plan(asked(ILL, TOWN, rounds=1))
     assert sent_by(plan).linked == () and "in one release" in assumption_text(plan.guarantee)

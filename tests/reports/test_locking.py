@@ -104,6 +104,7 @@ def test_many_who_note_in_one_ledger(processes, tmp_path):
     assert len(noted) + len(reasons) == WRITERS
 
 
+@pytest.mark.slow
 def test_rounds_that_cover_each_other_are_all_noted(processes, tmp_path):
     """Ten writers who try again until their turn has come: all entries, in order."""
     plans = []

@@ -234,6 +234,7 @@ def test_files_in_many_batches_have_the_same_counts(tmp_path, monkeypatch, open_
     assert [each.draws for each in loaded] == [1] * len(loaded)
 
 
+@pytest.mark.slow
 def test_a_file_in_many_batches_gets_noise_once(tmp_path, monkeypatch):
     """Noise for each of 15 batches would be seen: its sum has a variance 15 times as large."""
     plan, known = plan_of(survey_of()), answers(60)

@@ -238,6 +238,7 @@ LONG = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends anywhere
 @pytest.mark.parametrize(
     "wrong",
