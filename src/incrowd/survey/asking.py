@@ -11,11 +11,11 @@ from incrowd.survey.conditions import AnswerComparison, Condition, comparisons, 
 from incrowd.survey.question import NOT_ASKED, AnyQuestion
 
 Comparisons = frozenset[AnswerComparison]
-SharesOfAsked = Callable[[AnyQuestion], Sequence[float] | np.ndarray]
+AssumedShares = Callable[[AnyQuestion], Sequence[float] | np.ndarray]
 
 
 def asked_share(
-    question: AnyQuestion, questions: Sequence[AnyQuestion], shares: SharesOfAsked
+    question: AnyQuestion, questions: Sequence[AnyQuestion], shares: AssumedShares
 ) -> float:
     """Return the share of people whom a question is asked.
 
