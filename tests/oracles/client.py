@@ -103,12 +103,15 @@ HIDDEN = [
 ]  # fmt: skip
 
 
-ASKED = ("plan", "survey", "question", "*")
 PARAGRAPHS = [
     ("wording", "introduction"),
     ("wording", "questions"),
-    (*ASKED, "text"),
-    (*ASKED, "help"),
+    *(("plan", "survey", "page", each) for each in ("consent", "thanks")),
+    *(
+        ("plan", "survey", part, "*", each)
+        for part in ("question", "section", "matrix")
+        for each in ("text", "help")
+    ),
 ]
 
 
@@ -192,12 +195,15 @@ SURVEY = (
     "rows_per_person table"
 )
 SOMETIMES = (
-    "census least codes explore language regression rounds small_strata tables upload_bytes weights"
+    "census least codes explore language matrix page regression rounds section small_strata tables "
+    "upload_bytes weights"
 )
 OF_TYPE = {
     "yesno": "", "choice": "options", "multi": "options at_most", "number": "edges",
     "amount": "edges", "text": "block hashes cohorts",
 }  # fmt: skip
+MAY_HAVE = {"choice": "other", "multi": "other"}
+MAY_HAVE |= dict.fromkeys(("number", "amount"), "minimum maximum whole")
 NUMBERS = {
     "bit flip": ["noise", "epsilon"],
     "warner": ["spinner", "epsilon"],
@@ -261,7 +267,7 @@ def question(given):
     has_keys(
         given,
         f"id optional randomizer type {OF_TYPE[kind]}",
-        "asked_if memoized open shares text help labels",
+        f"asked_if memoized open section matrix shares text help labels {MAY_HAVE.get(kind, '')}",
     )
     trimmed(given["id"])
     assert "," not in given["id"] and isinstance(given["optional"], bool)

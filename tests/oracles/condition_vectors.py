@@ -10,7 +10,8 @@ from tests.oracles.cell_vectors import cells_case
 from tests.oracles.recorded import VECTORS, Recorded, hexed
 
 CONDITIONS_PLAN = Plan.load(VECTORS / "conditions-plan.json")
-ALWAYS = ("smokes", "age", "drinks")
+ALWAYS = ("smokes", "age", "drinks", "calm", "tired")
+WEEK = {"calm": "often", "tired": "never"}
 # What people answer, and which of the other questions they are asked. Amounts are edges, so that
 # nothing is rounded.
 PEOPLE = [
@@ -39,7 +40,7 @@ PEOPLE = [
     ),
 ]  # fmt: skip
 # Answers that every client refuses: an answer is missing that person 3 is asked for.
-REFUSED = PEOPLE[3][0] | {"region": None}
+REFUSED = PEOPLE[3][0] | WEEK | {"region": None}
 
 
 def conditions():
@@ -52,6 +53,7 @@ def conditions():
 
 def case(number):
     answers, asked = PEOPLE[number]
+    answers = answers | WEEK
     ids = [question.id for question in CONDITIONS_PLAN.survey.questions]
     asked = [id for id in ids if id in (*ALWAYS, *asked)]
     return {"answers": answers, "asked": asked, "messages": messages(number, answers)}

@@ -11,7 +11,8 @@ const HIDDEN = new RegExp(
 )
 
 /** Where a text may have paragraphs, so that U+000A is allowed. */
-const PARAGRAPHS = /^\.(wording\.(introduction$|questions\b)|plan\.survey\.question\.\d+\.(text|help)\b)/
+const PARAGRAPHS =
+  /^\.(wording\.(introduction$|questions\b)|plan\.survey\.((question|section|matrix)\.\d+\.(text|help)|page\.(consent|thanks))\b)/
 
 /** The place of the first text in a bundle with such a character. Codes of files are never shown. */
 export function hiddenIn(value: unknown, place = ""): string | undefined {

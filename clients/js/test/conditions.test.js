@@ -1,7 +1,9 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 
-import { toHex } from "../lib/bytes.js"
+import { readBundle } from "../lib/bundle.js"
+import { sha256, toHex, utf8 } from "../lib/bytes.js"
+import { canonical } from "../lib/canonical.js"
 import { cellsOf } from "../lib/cells.js"
 import { bitsFor, encodeAll } from "../lib/encode.js"
 import { askedQuestions } from "../lib/index.js"
@@ -16,6 +18,22 @@ const typedOf = (answers) => Object.fromEntries(plan.survey.question.map((q) => 
 const askedBy = (answers) => askedQuestions({ bundle: { plan } }, typedOf(answers))
 
 test("the plan of the conditions is taken", () => checkPlan(plan))
+
+test("paragraphs are allowed in the texts of parts, and not in their titles", async () => {
+  const bundle = JSON.parse(vectors("bundles").right[0].text)
+  const wording = { ...bundle.wording, questions: Object.fromEntries(plan.survey.question.map(({ id }) => [id, id])) }
+  const { slots } = vectors("plans").slots.find(({ plan, mixers }) => plan === "conditions-plan" && mixers === 1)
+  const read = async (plan) => {
+    const plan_digest = toHex(await sha256(utf8(canonical(plan))))
+    const text = utf8(canonical({ ...bundle, plan, plan_digest, wording, slots, colluding: 0 }))
+    return readBundle(text, toHex(await sha256(text)))
+  }
+  assert.ok(/\n/.test(plan.survey.page.consent) && /\n/.test(plan.survey.section[0].text) && /\n/.test(plan.survey.matrix[0].text))
+  await read(plan)
+  const wrong = structuredClone(plan)
+  wrong.survey.section[0].title += "\n"
+  await assert.rejects(read(wrong), { code: "bundle-refused", message: /section.0.title/ })
+})
 
 people.forEach(({ answers, asked, messages }, number) =>
   test(`person ${number}: who is asked what, and the same reports`, async () => {
@@ -39,9 +57,9 @@ people.forEach(({ answers, asked, messages }, number) =>
 )
 
 test("questions appear as answers are given, and go with them", () => {
-  assert.deepEqual(askedBy({}), ["smokes", "age", "drinks", "quit", "region"])
-  assert.deepEqual(askedBy({ smokes: "yes" }).slice(3), ["daily", "deep"])
-  assert.deepEqual(askedBy({ smokes: "yes", daily: "yes", age: -1 }).slice(3), ["daily", "brand", "retired", "deep"])
+  assert.deepEqual(askedBy({}), ["smokes", "age", "drinks", "quit", "region", "calm", "tired"])
+  assert.deepEqual(askedBy({ smokes: "yes" }).slice(3), ["daily", "deep", "calm", "tired"])
+  assert.deepEqual(askedBy({ smokes: "yes", daily: "yes", age: -1 }).slice(3), ["daily", "brand", "retired", "deep", "calm", "tired"])
 })
 
 test("a missing answer is refused, and one to a question that is not asked", () => {

@@ -32,14 +32,14 @@ const CONTROLS = {
     named: (answer, words) => (answer === "none chosen" ? words.say("none") : undefined),
   },
   range: {
-    input: (part) => number(part, rangeOf),
-    note: (_, words) => words.say("range_only"),
+    input: (part) => number(part, rangeOf, limitsOf(part.question, part.edges[0])),
+    note: ({ edges }, words, question) => `${stating(limitsOf(question, edges[0]), words)}${words.say("range_only")}`,
     said: (question, answer, words) => `${words.number(answer)} (${rangeOf(words.field(question), answer, words)})`,
     named: (answer, words) => rangeIn(answer, words),
   },
   edges: {
-    input: (part) => number(part, edgesBeside),
-    note: (_, words) => words.say("rounded_only"),
+    input: (part) => number(part, edgesBeside, limitsOf(part.question)),
+    note: (_, words, question) => `${stating(limitsOf(question), words)}${words.say("rounded_only")}`,
     said: (question, answer, words) => `${words.number(answer)} (${edgesBeside(words.field(question), answer, words)})`,
     named: (answer, words) => words.number(Number(answer)),
   },
@@ -172,26 +172,49 @@ function findSeveral({ question, id, words, draft, changed, described, answers, 
   return { controls: [element, chosen], grouped: false, read, first: () => input }
 }
 
-/** A field for a number. counted: how a number counts, in words; "" if it does not fit. */
-function number({ question, id, words, draft, changed, described, edges }, counted) {
+/** The numbers that can be typed. lowest: below it, nothing counts. */
+function limitsOf({ minimum, maximum, whole = false }, lowest = -Infinity) {
+  return { least: Math.max(minimum ?? -Infinity, lowest), most: maximum ?? Infinity, whole, stated: [minimum, maximum].some(Number.isFinite) || whole }
+}
+
+/** What is wrong with a number outside of the limits, with the limits. */
+function beyond({ least, most, whole }) {
+  const [low, high] = [least > -Infinity, most < Infinity]
+  const keys = whole ? ["whole", "whole_low", "whole_high", "whole_between"] : ["no_number", "too_low", "too_high", "between"]
+  return new Wrong(keys[Number(low) + 2 * Number(high)], { least, most })
+}
+
+const isWithin = (value, { least, most, whole }) => value >= least && value <= most && (!whole || Number.isInteger(value))
+
+/** The limits in words, if the survey states any. */
+function stating(limits, words) {
+  const { key, values } = beyond(limits)
+  return limits.stated ? `${words.say(key, values)} ` : ""
+}
+
+/** A field for a number. counted: how a number counts, in words. */
+function number({ question, id, words, draft, changed, described, edges }, counted, limits) {
+  const inWords = (value) => (isWithin(value, limits) ? counted({ edges }, value, words) : "")
   const preview = el("output", { class: "quiet", for: id })
   const input = el("input", {
     id,
     type: "number",
-    step: "any",
+    step: limits.whole ? "1" : "any",
+    min: Number.isFinite(limits.least) ? limits.least : null,
+    max: Number.isFinite(limits.most) ? limits.most : null,
     value: draft.typed ?? "",
     "aria-describedby": described,
     oninput: () => {
       draft.typed = input.value
-      preview.textContent = counted({ edges }, input.valueAsNumber, words)
+      preview.textContent = inWords(input.valueAsNumber)
       changed()
     },
   })
-  preview.textContent = counted({ edges }, Number.parseFloat(draft.typed), words)
+  preview.textContent = inWords(Number.parseFloat(draft.typed))
   const read = () => {
     if (input.validity.badInput) throw new Wrong("no_number")
     if (input.value === "") return missing(question)
-    if (!counted({ edges }, input.valueAsNumber, words)) throw new Wrong("too_low", { least: edges[0] })
+    if (!isWithin(input.valueAsNumber, limits)) throw beyond(limits)
     return input.valueAsNumber
   }
   return { controls: [input, preview], grouped: false, read, first: () => input }

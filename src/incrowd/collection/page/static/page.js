@@ -1,11 +1,10 @@
-import { Wrong } from "./controls.js"
 import { el, phrase, show } from "./dom.js"
-import { fieldOf } from "./fields.js"
 import * as sdk from "./incrowd-sdk.js"
 import { arrive } from "./arriving.js"
 import { Outbox } from "./outbox.js"
 import { areMixed } from "./pieces.js"
 import { promise, whoCouldCheat } from "./promise.js"
+import { Questionnaire } from "./questionnaire.js"
 import { review } from "./review.js"
 import { firstLanguage, Words } from "./words.js"
 
@@ -22,8 +21,7 @@ let again = "" // what stood behind the # of the link
 let picked = null // the language that a person chose
 let arrived = null // the survey that was loaded, and how
 let outbox
-let fields = []
-let drafts = {}
+let kept = null // of the questionnaire: what was typed, and where the person is
 let reviewed = null // the answers that the example is of
 let stage = "asking" // then "sent", then "withdrawn"
 let trouble = null // what went wrong while loading
@@ -33,7 +31,7 @@ let trouble = null // what went wrong while loading
 async function begin(fragment) {
   main.replaceChildren(el("p", { class: "quiet" }, words.say("loading")))
   trouble = arrived = null
-  drafts = {}
+  kept = { drafts: {}, part: 0, agreed: false }
   reviewed = null
   stage = "asking"
   try {
@@ -151,73 +149,35 @@ function times({ opens, closes }) {
 }
 
 function questions() {
-  const { plan } = arrived.survey.bundle
-  fields = plan.survey.question.map((question, i) =>
-    fieldOf(question, i + 1, words, (drafts[question.id] ??= {}), forget),
-  )
-  const look = el("button", { type: "submit", class: "main" }, words.say("look"))
-  const onsubmit = (event) => (event.preventDefault(), void examine())
-  return [
-    el("div", { id: "mistakes" }),
-    el(
-      "form",
-      { novalidate: true, onsubmit },
-      el("h2", {}, words.say("questions")),
-      el("fieldset", { id: "all", class: "bare", disabled: outbox.drawn }, fields.map((field) => field.element), look),
-    ),
-    el("section", { id: "review", "aria-labelledby": "review-title", hidden: true }),
-  ]
+  const { survey } = arrived
+  const askedBy = (given) => sdk.askedQuestions(survey, given)
+  const form = new Questionnaire({ survey: survey.bundle.plan.survey, words, kept, askedBy, changed, left: forget, finish: examine, locked: outbox.drawn })
+  return [...form.elements, el("section", { id: "review", "aria-labelledby": "review-title", hidden: true })]
 }
 
-/** The example is of answers that were changed since: it is taken away. */
+const NEWS = { more: ["more_one", "more_several"], fewer: ["fewer_one", "fewer_several"] }
+
+/** Says what a change of an answer means: another example is needed, and other questions are asked. counts: how many. */
+function changed(counts) {
+  const news = Object.entries(counts).flatMap(([key, number]) => (number ? [words.say(NEWS[key][number > 1 ? 1 : 0], { number })] : []))
+  if (forget()) news.unshift(words.say("changed"))
+  if (news.length) status.textContent = news.join(" ")
+}
+
+/** Takes the example away. Returns whether there was one. */
 function forget() {
   const section = document.getElementById("review")
-  if (section && !section.hidden && !outbox.drawn) {
-    section.hidden = true
-    section.replaceChildren()
-    reviewed = null
-    status.textContent = words.say("changed")
-  }
+  if (!section || section.hidden || outbox.drawn) return false
+  section.hidden = true
+  section.replaceChildren()
+  reviewed = null
+  return true
 }
 
-/** The answers; or the fields that do not fit, marked, with their mistakes. */
-function answersOf() {
-  const answers = {}
-  const wrong = []
-  for (const field of fields) {
-    try {
-      answers[field.question.id] = field.read()
-      field.mark(null)
-    } catch (error) {
-      if (!(error instanceof Wrong)) throw error
-      field.mark(error)
-      wrong.push(field)
-    }
-  }
-  return { answers, wrong }
-}
-
-async function examine() {
-  const { answers, wrong } = answersOf()
-  const box = document.getElementById("mistakes")
-  box.replaceChildren(...(wrong.length ? [mistakes(wrong)] : []))
-  if (wrong.length) return show(box.firstChild)
+async function examine(answers) {
   reviewed = answers
   const section = await drawReview(answers)
   show(section.querySelector("h2"))
-}
-
-const mistakes = (wrong) =>
-  el(
-    "div",
-    { class: "notice", role: "alert" },
-    el("p", {}, words.say("mistakes", { number: wrong.length })),
-    el("ul", {}, wrong.map((field) => el("li", {}, toField(field)))),
-  )
-
-function toField(field) {
-  const go = (event) => (event.preventDefault(), field.first().focus())
-  return el("a", { href: `#${field.element.id}`, onclick: go }, phrase("span", words.question(field.question)))
 }
 
 // --- looking, and sending --------------------------------------------------------------------------------------------
@@ -236,7 +196,7 @@ async function drawReview(answers) {
   const drawn = async () => review(survey, answers, await outbox.example(answers), areMixed(config, survey.bundle), words)
   const table = el("div", { class: "scroll" }, await drawn())
   const redraw = async () => {
-    table.replaceChildren(await drawn())
+    table.replaceChildren(...(await drawn()))
     status.textContent = words.say("drawn_again")
   }
   section.replaceChildren(
@@ -325,11 +285,14 @@ const sent = () => [
     "section",
     { class: "done" },
     el("h2", { id: "sent" }, words.say("sent")),
+    thanks(arrived.survey.bundle.plan.survey),
     el("p", {}, words.say("sent_is", { closes: words.time(arrived.survey.bundle.closes) })),
     el("p", {}, el("button", { type: "button", onclick: takeBack }, words.say("withdraw"))),
     el("p", { id: "outcome", role: "alert" }),
   ),
 ]
+
+const thanks = ({ page: { thanks: text } = {} }) => (text === undefined ? null : phrase("p", words.own(text), { class: "stated" }))
 
 async function takeBack(event) {
   const outcome = document.getElementById("outcome")

@@ -1,6 +1,6 @@
 import { controlOf } from "./controls.js"
 
-const NAMED = { yes: "yes", no: "no", "no answer": "no_answer" } // answers, with the keys of their texts
+const NAMED = { yes: "yes", no: "no", "no answer": "no_answer", "not asked": "not_asked" } // answers, with the keys of their texts
 
 /** The texts of the page and of the survey in one language; those that the survey lacks are in its own language. */
 export class Words {
@@ -54,7 +54,7 @@ export class Words {
   }
 
   help({ help }) {
-    return this.#of(help ?? "")
+    return this.own(help ?? "")
   }
 
   /** The field of a question, with the answers to choose from. */
@@ -71,13 +71,13 @@ export class Words {
 
   answer(question, answer) {
     const { labels } = question
-    if (labels && Object.hasOwn(labels, answer)) return this.#of(labels[answer])
+    if (labels && Object.hasOwn(labels, answer)) return this.own(labels[answer])
     const text = Object.hasOwn(NAMED, answer) ? this.say(NAMED[answer]) : controlOf(question, this).named?.(answer, this)
-    return text === undefined ? this.#of(answer) : { text, lang: null }
+    return text === undefined ? this.own(answer) : { text, lang: null }
   }
 
   /** A text of the survey: in this language, in its base language, or in the survey's. */
-  #of(words) {
+  own(words) {
     const { survey } = this.wording
     if (typeof words === "string") return { text: words, lang: this.#mark(survey) }
     const tag = this.#tagIn(words)
