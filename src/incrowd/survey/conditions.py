@@ -7,6 +7,9 @@ options equals each option that was chosen.
 
 The answers are those that are sent. A number is compared with an edge of its ranges, so that the
 range decides, and whoever knows the range knows whether the person was asked.
+
+"Not asked" is one more answer, so that guarantees hold as for any answers. Proof:
+docs/mathematics.md#conditions.
 """
 
 from __future__ import annotations
