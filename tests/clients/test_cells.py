@@ -25,7 +25,7 @@ PERSON = 0
 FLIPPED = "set.delete(flip) || set.add(flip)"
 WRONG = {
     "one's own piece is always sent": ("reports.ts", FLIPPED, "set.add(flip)"),
-    "an eighth of the noise": ("reports.ts", "(size, noise, draw)", "(size, noise >> 3, draw)"),
+    "an eighth of the noise": ("reports.ts", "(size, noise!, draw)", "(size, noise! >> 3, draw)"),
     "the first answers run fastest": ("cells.ts", "axes.reduce(", "axes.reduceRight("),
 }
 

@@ -263,8 +263,8 @@ DUMMY = "plaintext(DUMMY, new Uint8Array(0), length)"
 WRONG = {
     "no dummies, reports again": (
         "reports.ts",
-        "() => dummy)",
-        "(_, i) => real[i % real.length] ?? dummy)",
+        "return places",
+        "return places.map((each, i) => (each === dummy ? real[i % real.length] : each))",
         "dummies of a person",
     ),
     "a mark in the zeros of a dummy": (
@@ -273,10 +273,15 @@ WRONG = {
         DUMMY.replace("new Uint8Array(0)", "Uint8Array.of(1)"),
         "what is inside",
     ),
-    "no random order": ("client.ts", "order.map((at) => reports[at])", "reports", "slot 0"),
+    "no random order": (
+        "client.ts",
+        "randomOrder(size, systemWords).map((at) => reports[start + at])",
+        "reports.slice(start, start + size)",
+        "slot 0",
+    ),
     "a quarter of all cells flipped": (
         "reports.ts",
-        "bernoulli(size, noise, draw)",
+        "bernoulli(size, noise!, draw)",
         "bernoulli(size, 2 ** 30, draw)",
         "dummies of a person",
     ),
