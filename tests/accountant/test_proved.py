@@ -119,7 +119,7 @@ def test_the_enclosure_contains_the_certificate_or_lies_below_it(case):
     [
         ([FREE], 12, 0.5, 0.2),
         ([FREE], 40, 0.3, 0.05),
-        ([FREE, FREE], 6, 0.7, 0.25),
+        *slowly(([FREE, FREE], 6, 0.7, 0.25)),
         *slowly(([Domain(3, 1, 1)], 7, 0.5, 0.3)),
         *slowly(([Domain(4, 0, 2)], 4, 0.5, 0.35)),
     ],

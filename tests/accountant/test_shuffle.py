@@ -301,6 +301,7 @@ def test_a_survey_that_names_none_has_it():
     assert verify(usual).holds and verify(usual).certificate.by == "blanket"
 
 
+@pytest.mark.slow
 def test_a_plan_of_the_blanket_does_not_hold_with_less_noise():
     """Nobody gets the seat's noise under the name of the blanket."""
     made, usual = incrowd.plan(survey()), incrowd.plan(survey(analysis="blanket"))

@@ -70,6 +70,7 @@ def test_what_is_piped_is_randomized(piped, tmp_path):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_a_named_pipe_is_read(call, tmp_path):
     """As a shell makes one of <(command)."""
     os.mkfifo(tmp_path / "pipe")

@@ -93,6 +93,7 @@ def p_values(uploads, bundle):
     return values
 
 
+@pytest.mark.slow
 def test_envelopes_are_in_random_order(uploads, bundle):
     assert min(p_values(uploads, bundle).values()) > RARE
 

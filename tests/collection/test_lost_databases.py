@@ -275,6 +275,7 @@ def test_a_database_that_is_put_back_is_used_again(service):
     assert service.send() in (200, 201) and service.ready() == 200
 
 
+@pytest.mark.slow
 def test_a_database_that_shrinks_by_itself_is_not_taken_for_cut(tmp_path):
     """VACUUM after the last release, which another process may have made."""
     service = Shuffled(tmp_path)
@@ -354,6 +355,7 @@ def create_at_once(url, begin, told):
         told.put("created")
 
 
+@pytest.mark.slow
 def test_processes_that_create_a_store_together_create_it_once(postgres):
     url, fork = postgres.database(), multiprocessing.get_context("fork")
     begin, told = fork.Barrier(TOGETHER), fork.Queue()

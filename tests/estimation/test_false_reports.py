@@ -15,7 +15,7 @@ import pytest
 import incrowd
 from incrowd.estimation.displayed import quality
 from incrowd.plans.slots import slots, slots_of_messages
-from tests.conftest import cells_survey, slowly
+from tests.conftest import cells_survey, one_in, slowly
 from tests.oracles.releases import stated_release
 
 PEOPLE = 40
@@ -125,7 +125,7 @@ def test_weighted_means_have_an_influence_of_their_own():
     assert min(stated) > plain  # the influence without weights would be too small
 
 
-@pytest.mark.parametrize("mixers", [1, 2])
+@pytest.mark.parametrize("mixers", one_in(2, [1, 2]))
 def test_with_two_mixers_one_sender_has_the_slots_of_each_message_and_no_others(mixers):
     """A sender fills an upload in every way with reports of one cell of each message.
 

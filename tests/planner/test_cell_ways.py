@@ -95,6 +95,7 @@ def test_all_pairs_are_held():
     assert asked.wanted.count(("a", "b")) == 1
 
 
+@pytest.mark.slow
 def test_weights_are_crossed_with_every_table():
     plan = incrowd.plan(survey(weights=["c"]))
     for ids in (("a", "b", "c"), ("d", "c")):

@@ -124,6 +124,7 @@ def test_messages_that_a_permanent_response_links_are_counted_as_one():
     assert not linked or plan.guarantee.certified_delta >= exact_if_linked()
 
 
+@pytest.mark.slow
 def test_plans_that_a_permanent_response_links_are_counted_as_one():
     """The same people are asked again, the wide question beside others than before."""
     first = incrowd.plan(linked_survey(FIRST))

@@ -215,6 +215,7 @@ def test_rounds_of_other_people_are_charged_with_names_by_later_plans(panel):
     assert incrowd.verify(plan).holds and not repeats(plan)
 
 
+@pytest.mark.slow
 def test_the_same_number_of_people_is_charged_once_and_the_condition_is_kept(panel):
     known = Ledger().with_plan(panel, 1000).with_plan(panel, 1000)
     plan = later(known.asked, 1.5)

@@ -134,6 +134,7 @@ class TestThePage:
 
 
 class TestItsFolder:
+    @pytest.mark.slow
     def test_an_error_leaves_the_rehearsal_before(self, project):
         kept = project.path / "rehearsal" / "summary.json"
         kept.parent.mkdir()

@@ -146,9 +146,7 @@ def test_each_view_has_its_own_choice_of_the_people_whom_it_describes():
 ENDINGS = dict.fromkeys(("one", "crosstab", "regress"), ("html", "csv", "json", "xlsx", "R"))
 
 
-@pytest.mark.parametrize(
-    "name", slowly_except(CHOICES, "crosstab", "correlate", "regress", "proportions")
-)
+@pytest.mark.parametrize("name", slowly_except(CHOICES, "crosstab", "correlate", "proportions"))
 def test_files_are_those_of_the_command_that_the_page_shows(
     shared, tmp_path, monkeypatch, capsys, name
 ):

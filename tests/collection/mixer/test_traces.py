@@ -300,6 +300,7 @@ def z_of_physical_order(site, uploads, make=None):
     return z_of_ranks(physical, np.arange(len(sealed))), z_of_ranks(physical, places)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [None, *slowly(arrival_first)])
 def test_postgresql_keeps_the_order_of_arrival_and_the_release_does_not(tmp_path, postgres, wrong):
     """With the key ctid tells who came when; nothing of it is in a release."""
