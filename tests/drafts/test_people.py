@@ -172,3 +172,12 @@ def test_rows_of_frequencies_are_not_people(name):
 @pytest.mark.parametrize("name", NOT_COUNTED)
 def test_numbers_of_people_in_rows_of_people_are_answers(name):
     assert not any("as many people" in line for line in incrowd.draft(NOT_COUNTED[name]).notes)
+
+
+def test_an_id_that_is_personal_is_left_out_as_personal():
+    """Its rows are counted by it, but what it is matters more than what it is for."""
+    mail = [f"anna.{n}@mail.example" for n in range(120)]
+    draft = incrowd.draft(panel(mail, 2).rename(columns={"id": "email"}))
+    (left_out,) = (column for column in draft.left_out if column.id == "email")
+    assert "personal data" in left_out.reason
+    assert draft.people == 120

@@ -51,6 +51,9 @@ class DraftQuestion:
         return replace(self, undecided=(*self.undecided, doubt))
 
 
+PERSONAL = "drafts.personal"  # the reason of columns that are left out
+
+
 @dataclass(frozen=True)
 class SkippedColumn:
     """A column that cannot become a question, and why.
@@ -66,6 +69,11 @@ class SkippedColumn:
     def reason(self) -> str:
         """The reason in English."""
         return str(self.why)
+
+    @property
+    def personal(self) -> bool:
+        """Whether it has personal data without doubt."""
+        return self.why.code == PERSONAL
 
 
 ColumnDraft = DraftQuestion | SkippedColumn
@@ -371,7 +379,7 @@ _KINDS = {
 def _personal(name: str, data: PersonalData) -> SkippedColumn:
     what = _KINDS[data.kind]
     if not data.doubtful:
-        return SkippedColumn(name, sentence("drafts.personal", what=what))
+        return SkippedColumn(name, sentence(PERSONAL, what=what))
     doubt = f'"{name}" seems to contain {what}; make it a question only if it is something else'
     return SkippedColumn(name, sentence("drafts.maybe-personal", what=what), doubt)
 

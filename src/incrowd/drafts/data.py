@@ -90,8 +90,6 @@ def _column_draft(data: Data, place: int, id: str, repeated: RepeatedIds | None)
         return SkippedColumn(name, sentence("drafts.same-name", columns=names.count(name)))
     if name in ROW_NUMBERS:
         return SkippedColumn(name, sentence("drafts.row-of-person"))
-    if repeated and name == repeated.id:
-        return SkippedColumn(name, sentence("drafts.looks-like-id", name=name))
     if reason := _unread(cells.type):
         return SkippedColumn(name, reason)
     lists = is_list(cells.type)
@@ -102,6 +100,9 @@ def _column_draft(data: Data, place: int, id: str, repeated: RepeatedIds | None)
     column = DataColumn(name, counts, len(cells), empty, longest, *about)
     typed = not _is_text(cells.type)
     draft = question_of(column._replace(order=_order(cells), id=id, typed=typed))
+    personal = isinstance(draft, SkippedColumn) and draft.personal
+    if repeated and name == repeated.id and not personal:
+        return SkippedColumn(name, sentence("drafts.looks-like-id", name=name))
     if isinstance(draft, DraftQuestion) and name in data.sets:
         return draft.noting(f'One of several columns with the answers to "{data.sets[name]}".')
     return draft
