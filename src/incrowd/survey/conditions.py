@@ -22,7 +22,7 @@ from functools import reduce
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from pydantic import BeforeValidator, InstanceOf, PlainSerializer
+from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
 
 from incrowd.errors import Unfit
 
@@ -327,4 +327,5 @@ AskedIf = Annotated[
     | None,
     BeforeValidator(_validated),
     PlainSerializer(lambda condition: condition and facts(condition)),
+    WithJsonSchema({"type": "string"}),  # as a survey writes it
 ]
