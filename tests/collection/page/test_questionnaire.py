@@ -58,9 +58,7 @@ SURVEY = {
         },
         {
             "id": "content",
-            "text": both(
-                "How content are you, from 0 to 10?", "Wie zufrieden sind Sie (0 bis 10)?"
-            ),
+            "text": both("How content are you?", "Wie zufrieden sind Sie?"),
             "type": "choice",
             "options": [str(number) for number in range(11)],
             "section": "work",
