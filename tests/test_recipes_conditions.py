@@ -13,7 +13,7 @@ import pyarrow as pa
 import incrowd
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.survey.conditions import OPERATORS, AnyOf, Condition, IsAnswer, read_condition
-from tests.clients.conftest import javascript  # noqa: F401
+from tests.oracles.javascript import client_in
 
 TEXT = """name = "Habits"
 crowd = 100
@@ -34,7 +34,7 @@ def one_of(question: str, value: str) -> Condition:
     return AnyOf(tuple(IsAnswer(question, answer) for answer in value.split("/")))
 
 
-def test_an_operator_is_one_line(tmp_path, javascript):  # noqa: F811
+def test_an_operator_is_one_line(tmp_path):
     (tmp_path / "s.toml").write_text(TEXT)
     with mock.patch.dict(OPERATORS, {"~": one_of}):
         assert read_condition("a ~ b/c and d = e") == read_condition("(a = b or a = c) and d = e")
@@ -48,5 +48,7 @@ def test_an_operator_is_one_line(tmp_path, javascript):  # noqa: F811
     assert places.tolist() == [2, 1, 0]
     content = json.loads(plan.model_dump_json(by_alias=True))
     answers = [{"smokes": each, "quit": None} for each in ("no", "sometimes", "daily")]
-    asked = json.loads(javascript("asked.mjs", {"plan": content, "answers": answers}))
+    asked = json.loads(
+        client_in(tmp_path / "client")("asked.mjs", {"plan": content, "answers": answers})
+    )
     assert asked == [["smokes"], ["smokes", "quit"], ["smokes", "quit"]]

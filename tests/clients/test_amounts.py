@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.clients.conftest import Javascript
+from tests.oracles.javascript import Javascript
 
 PEOPLE = 10
 ONE_ROUND = 1 + 32 + 31  # words: the rounding, and the digits of two probabilities

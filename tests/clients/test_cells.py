@@ -11,10 +11,10 @@ from scipy import stats
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import randomize_message, rounded
-from tests.clients.conftest import Javascript
 from tests.conftest import one_in
 from tests.oracles import wire
 from tests.oracles.cell_vectors import CELLS, CELLS_PLAN
+from tests.oracles.javascript import Javascript
 from tests.oracles.recorded import fixed
 
 RARE = 1e-6  # a p-value below rejects a law: the rate of false alarms of each test

@@ -21,8 +21,8 @@ from incrowd.collection.protocol.upload import parse_upload
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.reports.tally import count
 from incrowd.survey import Survey
-from tests.clients.conftest import Javascript
 from tests.conftest import slowly
+from tests.oracles.javascript import Javascript
 
 SIZES = [200, pytest.param(1000, marks=pytest.mark.slow)]  # people of each kind
 RARE = 1e-6  # a p-value below tells the clients apart: the rate of false alarms, for each of them

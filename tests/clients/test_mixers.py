@@ -10,8 +10,8 @@ from incrowd.collection.protocol.bundle import INNER_LABEL
 from incrowd.collection.protocol.sealed import unseal
 from incrowd.collection.protocol.tokens import Pending, has_entry
 from incrowd.collection.protocol.upload import parse_upload, upload_length
-from tests.clients.conftest import Javascript
 from tests.oracles import mixers
+from tests.oracles.javascript import Javascript
 
 PEOPLE = 40
 DUMMY = 0xFFFF
