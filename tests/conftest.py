@@ -29,6 +29,7 @@ from incrowd.plans import CellsMessage, JointReport, Plan
 from incrowd.plans.digests import digest_of
 from incrowd.plans.ledger import Ledger
 from incrowd.survey import Survey
+from tests.oracles.parsing import parse_here
 
 # Of whoever runs the tests: how wide and colored outputs are.
 OF_THE_TERMINAL = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE")
@@ -45,6 +46,8 @@ def once(make):
 
     @wraps(make)
     def plan(*given, **named):
+        if len(given) == 3:
+            given, named = given[:1], {"earlier": given[1], "progress": given[2]}
         progress = named.get("progress")
         progress = (lambda step: None) if progress is None else progress
         simple = named.keys() <= {"earlier", "progress"} and named.get("earlier", ()) == ()
@@ -69,6 +72,7 @@ def once(make):
 
 
 incrowd.plan = once(incrowd.plan)
+parse_here()
 
 
 def pytest_configure():
@@ -149,12 +153,18 @@ def examples(number):
     return settings(max_examples=number if "LONG_TESTS" in os.environ else few, deadline=None)
 
 
-def slowly(*cases):
-    """Cases of a parametrization that repeat at length what a quick one of them tests."""
-    return [
-        pytest.param(*(case if type(case) is tuple else (case,)), marks=pytest.mark.slow)
-        for case in cases
-    ]
+def slowly(*cases, whole=False):
+    """Cases of a parametrization that repeat at length what a quick one of them tests.
+
+    whole: a case is one argument, even if it is a tuple."""
+    return [_slow(case, whole) for case in cases]
+
+
+def _slow(case, whole):
+    if isinstance(case, type(pytest.param())):
+        return pytest.param(*case.values, marks=[*case.marks, pytest.mark.slow], id=case.id)
+    several = type(case) is tuple and not whole
+    return pytest.param(*(case if several else (case,)), marks=pytest.mark.slow)
 
 
 def slowly_except(cases, *quick):
@@ -162,9 +172,11 @@ def slowly_except(cases, *quick):
     return [case if case in quick else slowly(case)[0] for case in cases]
 
 
-def one_in(number, cases):
-    """Cases of which the first of every so many is quick, and the others repeat it at length."""
-    return [each if n % number == 0 else slowly(each)[0] for n, each in enumerate(cases)]
+def one_in(number, cases, whole=False):
+    """Cases of which the first of every so many is quick, and the others repeat it at length.
+
+    whole: as in `slowly`."""
+    return [case if n % number == 0 else _slow(case, whole) for n, case in enumerate(cases)]
 
 
 def run(*arguments, cwd=None):
@@ -261,6 +273,7 @@ KINDS = {
             {"id": "t", "type": "text", "block": 16, "cohorts": 4},
             {"id": "a", "type": "yesno"},
         ],
+        "message": [{"questions": ["t"]}, {"questions": ["a"]}],
     },
 }
 
@@ -271,9 +284,28 @@ def survey_of(kind):
     return incrowd.Survey.of({"name": kind, "crowd": 1000, "privacy": privacy} | KINDS[kind])
 
 
+# Of 2^32, a little more than the planner finds: to certify it is quicker than to find it.
+NUMERATORS = {
+    "bits": [1_120_000_000],
+    "messages": [251_000_000, 136_000_000],
+    "cells": [14_800_000],
+    "k-ary": [],
+    "text": [44_700_000, 168_300_000],
+}
+
+
 @cache
 def plan_of(kind):
-    return incrowd.plan(survey_of(kind))
+    """What the planner sends for a local promise, with less noise: enough for this one."""
+    survey = survey_of(kind)
+    local = survey.privacy.model_copy(update={"analysis": "local"})
+    sent = make_plan(survey.model_copy(update={"privacy": local})).messages
+    if NUMERATORS[kind]:
+        sent = tuple(
+            message.model_copy(update={"noise_numerator": numerator})
+            for message, numerator in zip(sent, NUMERATORS[kind], strict=True)
+        )
+    return Plan(survey=survey, messages=sent, guarantee=certified.planned(survey, sent))
 
 
 def people(rows=3000):

@@ -37,6 +37,7 @@ LONG = {
     "regression.md",
     "running.md",
 }
+LONG |= {"api.md", "few-people.md", "guarantee.md"}
 LONG |= {"accountant.md", "commands.md", "questions.md", "strata.md", "survey-page.md"}
 LANGUAGES = {"sh", "python", "toml", "text"}
 BLOCK = re.compile(

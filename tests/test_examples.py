@@ -83,6 +83,7 @@ def test_homepages(tmp_path, capsys):
     assert one_by_one > 100
 
 
+@pytest.mark.slow
 def test_release(tmp_path, capsys):
     made = example("release")
     found = made["main"](tmp_path)
@@ -101,6 +102,7 @@ def test_release(tmp_path, capsys):
         assert files == {"plan.json", "records.parquet"}
 
 
+@pytest.mark.slow
 def test_rounds(tmp_path, capsys):
     made = example("rounds")
     found = made["main"](tmp_path)

@@ -249,6 +249,7 @@ def test_nothing_else_is_replaced(tmp_path):
         write("/dev/fd/987")
 
 
+@pytest.mark.slow
 def test_commands_write_through(tmp_path):
     """Standard output gets the plan alone; what is shown goes to standard error then. By way of
     a link here, so that code that replaces it does the machine no harm."""
@@ -276,6 +277,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code"),
     [*slowly((signal.SIGTERM, 143)), *slowly((signal.SIGHUP, 129)), (signal.SIGKILL, -9)],

@@ -269,6 +269,7 @@ class TestPermanentResponses:
         assert found.reduced_by == ("permanent-responses",)
 
 
+@pytest.mark.slow
 def test_nothing_known_of_a_collection_raises_its_promise(plan):
     """Each of all that can be known, added to any set of the others: epsilon never falls."""
     known = {"people": 700, "claims": [claims(tail=1e-7)]}

@@ -83,6 +83,7 @@ def test_modules_of_extras_are_missing_and_all_others_are_not():
     assert "flint" in with_studio
 
 
+@pytest.mark.slow
 def test_every_command_works_or_names_its_extra_in_a_plain_installation(folder):
     done = run_commands(folder, LOCAL | NEEDED, missing=missing_modules())
     check_outcomes(done, [])

@@ -63,6 +63,7 @@ def too_wide(folder):
     return {name: pixels for name, pixels in wider.items() if pixels > 0}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not has_browser(), reason="Chromium is not installed")
 def test_code_in_sentences_fits_a_phone(tmp_path):
     """Each page's code between backticks; without the rule for phones, some would be too wide."""

@@ -64,6 +64,7 @@ def test_people_are_shown_what_rises_above_the_noise(many):
     assert "10 of 50,000" in item.note and "5%" in item.note
 
 
+@pytest.mark.slow
 def test_the_page_of_many_options_is_written(many, tmp_path):
     incrowd.save_estimates(many.estimates, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()

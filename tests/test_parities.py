@@ -204,6 +204,7 @@ def test_simulated_errors_are_those_that_are_stated():
         assert abs(2 * each.mean() - 1) > 5 * spread
 
 
+@pytest.mark.slow
 def test_a_fixed_message_of_parities(path):
     """As the survey has it; without a message of cells for each question it is refused."""
     pairs = {"questions": IDS, "cells": True, "parities": True}
@@ -219,6 +220,7 @@ def test_a_fixed_message_of_parities(path):
         survey(message=[pairs, *bits[1:], {"questions": IDS}])
 
 
+@pytest.mark.slow
 def test_parities_whose_questions_have_no_bits_of_their_own():
     """Each question is in a table of cells: one parity and two cells differ at most. Their laws,
     composed by another program, have nearly all of the promised delta."""

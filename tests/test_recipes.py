@@ -182,6 +182,7 @@ def tiny():
 ANSWERS = pa.table({"a": np.where(np.arange(5000) < 1500, "yes", "no")})
 
 
+@pytest.mark.slow
 def test_a_method_covers_the_truth_and_is_handed_on_as_a_table(tiny):
     """100 collections of 5,000 people, 30% yes. Fewer than 86 intervals that cover the
     odds have a chance of 2e-4 at 95%; errors that are half as large must be found."""

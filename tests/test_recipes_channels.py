@@ -174,6 +174,7 @@ def people(seed, number=4000):
     return days, pa.table({"days": days, "smokes": drawn.choice(["yes", "no"], number)})
 
 
+@pytest.mark.slow
 def test_reports_follow_the_law():
     """Chi-square with a fixed seed and a false alarm rate of 1e-6; another ratio is rejected."""
     plan = incrowd.plan(incrowd.Survey.of(survey(crowd=20_000)))
@@ -186,6 +187,7 @@ def test_reports_follow_the_law():
     assert stats.chisquare(seen, 20_000 * law(0.6, DAYS) @ shares).pvalue < 1e-6
 
 
+@pytest.mark.slow
 def test_estimates_are_those_of_the_inverse_matrix():
     plan = incrowd.plan(incrowd.Survey.of(survey()))
     reports = incrowd.randomize(plan, people(3)[1], simulation_seed=4)
@@ -203,6 +205,7 @@ def test_estimates_are_those_of_the_inverse_matrix():
     assert mean.standard_error == pytest.approx(error, rel=2e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type", ["number", "amount"])
 def test_intervals_cover_the_truth(type):
     """60 surveys: of a 95% interval more than 12 misses have a chance of 1e-5; intervals of half

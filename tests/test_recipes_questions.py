@@ -265,6 +265,7 @@ def designed(studio, client):
     return project, survey
 
 
+@pytest.mark.slow
 def test_from_the_studio_over_a_page_to_the_results(tmp_path):
     """Everybody gives one star with the program, and one person four at the page. With this little
     noise, she is counted."""

@@ -12,7 +12,7 @@ import incrowd
 from incrowd.errors import IncrowdError
 from incrowd.sampling.randomize import people_of_file
 from incrowd.simulation import Everybody, _truth
-from tests.conftest import run
+from tests.conftest import one_in, run
 
 SURVEY = """
 name = "small"
@@ -58,7 +58,7 @@ def people():
     ],
     ids=str,
 )
-@pytest.mark.parametrize("trials", TRIALS)
+@pytest.mark.parametrize("trials", one_in(2, TRIALS))
 def test_intervals_of_every_kind_cover(people, trials, asked):
     """Means over the cells, and all cells at once, are at most 4 standard errors below 95%."""
     survey, answers = people
@@ -89,6 +89,7 @@ def _everybody(plan, answers):
     return Everybody.of(plan, people_of_file(plan.survey, answers))
 
 
+@pytest.mark.slow
 def test_the_command_says_which_intervals_it_tried(people, tmp_path):
     (tmp_path / "survey.toml").write_text(SURVEY)
     pa.csv.write_csv(people[1], tmp_path / "answers.csv")

@@ -168,6 +168,7 @@ def test_reports_of_another_plan_are_refused(survey, reports):
         incrowd.estimate(other, reports)
 
 
+@pytest.mark.slow
 def test_a_smaller_crowd_is_refused_unless_accepted(made, answers):
     reports = incrowd.randomize(made, answers.slice(0, 500), simulation_seed=1)
     with pytest.raises(ReportsError, match="accept_smaller_crowd=True"):
@@ -287,6 +288,7 @@ def test_a_simulation_needs_two_trials_and_the_crowd(survey, answers):
         incrowd.simulate(survey, answers.slice(0, 100), trials=2, fixed_people=True)
 
 
+@pytest.mark.slow
 def test_multi_and_optional_questions_end_to_end():
     raw = GOOD | {"question": [q | {"optional": True} for q in GOOD["question"]]}
     survey = incrowd.Survey.of(raw | {"table": [{"questions": ["a", "c", "d"]}]})

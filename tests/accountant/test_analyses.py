@@ -81,6 +81,7 @@ def survey(name):
     return Survey.of(raw | {"privacy": {"epsilon": 1.0, "delta": 1e-4, "analysis": name}})
 
 
+@pytest.mark.slow
 def test_a_toy_works_in_every_command(twice, command, tmp_path):
     survey, made = survey_file(tmp_path, "twice"), tmp_path / "plan.json"
     code, said = command("plan", survey, "--no-side-by-side", "-o", made, "--json")
@@ -120,6 +121,7 @@ def test_a_toy_answers_every_privacy_command(twice, command):
     assert [name for _, cell, *_ in cells if (name := cell.strip())] == list(ANALYSES)
 
 
+@pytest.mark.slow
 def test_fewer_people_than_planned_weaken_a_toys_promise(twice):
     made = plan(survey("twice"))
     weaker = guarantee_for(made, 700)
@@ -186,6 +188,7 @@ def test_a_plan_says_of_its_analysis_what_the_analysis_says(field, value, said):
             use(changed)
 
 
+@pytest.mark.slow
 def test_no_other_assumptions_pass():
     made = plan(survey("blanket"))
     promise = made.guarantee

@@ -199,6 +199,7 @@ def test_the_attack_finds_noise_a_tenth_too_small(setting):
     assert found.delta > claim.value + SIGMAS * found.error
 
 
+@pytest.mark.slow
 def test_the_attacker_uses_the_best_test():
     """His exact gain, without sampling, is the enumerated delta of the same collection."""
     for setting in SETTINGS.values():

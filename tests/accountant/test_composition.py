@@ -22,7 +22,7 @@ from incrowd.accountant.curves import all_dots
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from incrowd.accountant.search import gaussian_delta, log_signal
 from tests.accountant.conftest import choice, everything, flip, free
-from tests.conftest import examples
+from tests.conftest import examples, one_in
 
 # Composition against explicit laws
 
@@ -47,7 +47,9 @@ def explicit(pairs, epsilon):
 
 @pytest.mark.parametrize(
     "noises",
-    [(0.2, 0.3), (0.2, 0.2, 0.35), (0.05, 0.4), (0.3, 0.499), (0.1, 0.45, 0.3)],
+    one_in(
+        3, [(0.2, 0.3), (0.2, 0.2, 0.35), (0.05, 0.4), (0.3, 0.499), (0.1, 0.45, 0.3)], whole=True
+    ),
 )
 def test_messages_of_one_bit_against_the_product_of_explicit_laws(noises):
     """Homogeneous crowds; each message in the order that is worse for it. Within 3 per cent."""
@@ -83,6 +85,7 @@ def two_fold(law, epsilon):
     return here @ here_beyond[place] - math.exp(epsilon) * (there @ there_beyond[place])
 
 
+@pytest.mark.slow
 def test_set_bits_that_travel_alone():
     """A choice of 50,000 options, each bit its own collection: a changed answer touches two.
 
@@ -202,6 +205,7 @@ def test_more_messages_never_tell_less():
 # Extremes
 
 
+@pytest.mark.slow
 def test_hardly_any_noise_gives_no_warning():
     """1e-12 is rounded up to 2^-32; nothing is printed, nothing overflows."""
     least = flip(1e-12)

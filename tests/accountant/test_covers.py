@@ -41,6 +41,7 @@ def test_covers_and_ratios_by_listing_reports(domain, symmetric):
             assert moment == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_farthest_pair_is_not_always_the_worst():
     """At most 5 of 8 options, a million people: 7 bits apart are worse than 8."""
     report = Schema.uniform([Domain(8, 0, 5)], BitFlip.at_least(0.1975))
@@ -85,6 +86,7 @@ def test_many_classes_are_covered_closely():
     assert largest < covering < 1.2 * largest
 
 
+@pytest.mark.slow
 def test_thinned_ratios_are_an_upper_bound_and_close():
     parts = [Part(choice(4), BitFlip.at_least(0.2 + 0.01 * i)) for i in range(5)]
     exact = blanket_candidates(Schema.of(parts))[0].ratios

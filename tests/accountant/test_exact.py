@@ -21,7 +21,7 @@ from incrowd.accountant.one_bit import one_bit, one_bit_at
 from incrowd.accountant.schema import Domain
 from incrowd.errors import PrivacyError
 from tests.accountant.conftest import a_person
-from tests.conftest import examples
+from tests.conftest import examples, one_in
 from tests.oracles import expected
 
 ROUNDED_UP = 1e-9  # delta is rounded up by this share of it
@@ -129,18 +129,21 @@ def test_one_bit_is_brute_force(channel, crowd, epsilon, data):
 
 @pytest.mark.parametrize(
     ("q", "crowd", "epsilon", "ones"),
-    [
-        (0.1, 200, 1.0, 0),
-        (0.1, 200, 1.0, 199),
-        (0.3, 300, 0.6, 140),
-        (0.45, 300, 0.15, 17),
-        (0.01, 250, 3.0, 100),
-        (1e-6, 100, 5.0, 60),
-        (2**-32, 60, 21.0, 59),
-        (0.4999, 100, 1e-4, 3),
-        (0.2, 250, 0.0, 120),
-        (0.02, 400, 2.2, 10),
-    ],
+    one_in(
+        3,
+        [
+            (0.1, 200, 1.0, 0),
+            (0.1, 200, 1.0, 199),
+            (0.3, 300, 0.6, 140),
+            (0.45, 300, 0.15, 17),
+            (0.01, 250, 3.0, 100),
+            (1e-6, 100, 5.0, 60),
+            (2**-32, 60, 21.0, 59),
+            (0.4999, 100, 1e-4, 3),
+            (0.2, 250, 0.0, 120),
+            (0.02, 400, 2.2, 10),
+        ],
+    ),
 )
 def test_one_bit_has_all_digits_down_to_1e_300(q, crowd, epsilon, ones):
     channel = BitFlip.at_least(q)
@@ -151,6 +154,7 @@ def test_one_bit_has_all_digits_down_to_1e_300(q, crowd, epsilon, ones):
         assert value[1] == pytest.approx(eta, rel=FIGURES)
 
 
+@pytest.mark.slow
 def test_one_bit_far_in_the_tail():
     """A delta near 1e-200, which no difference of rounded probabilities could give."""
     channel = BitFlip.at_least(0.3)
@@ -228,7 +232,7 @@ def test_one_bit_refuses_crowds_and_epsilons_that_cannot_be(crowd, epsilon, ones
 SMALL = [(FREE_BIT, 5), (TWO_BITS, 4), (THREE_BITS, 2), (CHOICE, 3), (AT_MOST_ONE, 3)]
 
 
-@pytest.mark.parametrize(("domain", "crowd"), SMALL)
+@pytest.mark.parametrize(("domain", "crowd"), one_in(3, SMALL))
 @given(channel=channels, epsilon=epsilons, data=st.data())
 @settings(max_examples=8, deadline=None)
 def test_one_collection_is_brute_force(domain, crowd, channel, epsilon, data):
@@ -242,7 +246,9 @@ def test_one_collection_is_brute_force(domain, crowd, channel, epsilon, data):
     assert low * (1 - FIGURES) <= eta <= high * (1 + FIGURES)
 
 
-@pytest.mark.parametrize(("domain", "crowd"), [(TWO_BITS, 3), (CHOICE, 3), (AT_MOST_ONE, 3)])
+@pytest.mark.parametrize(
+    ("domain", "crowd"), one_in(3, [(TWO_BITS, 3), (CHOICE, 3), (AT_MOST_ONE, 3)])
+)
 @pytest.mark.parametrize(("q", "epsilon"), [(0.1, 1.0), (0.31, 0.4)])
 def test_every_pair_and_collection_is_tried(domain, crowd, q, epsilon):
     """Brute force over all pairs, also those that symmetry leaves out."""

@@ -137,6 +137,7 @@ def test_every_analysis_takes_many_extremes():
     assert sweep(10_000, 400) >= 160
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "bits", "crowd", "epsilon", "copies"),
     one_in(
@@ -179,6 +180,7 @@ def test_a_plan_with_noise_next_to_one_half_keeps_its_promise(questions, privacy
     assert recertify(plan).delta.upper <= privacy["delta"]
 
 
+@pytest.mark.slow
 def test_a_text_question_with_a_device_of_its_own_in_a_message_of_its_own():
     questions = [TEXT | {"randomizer": {"kind": "bit flip", "noise": 0.25}}, YES_NO]
     survey = {"name": "s", "crowd": 20_000, "privacy": {"epsilon": 1.0, "delta": 1e-6}}

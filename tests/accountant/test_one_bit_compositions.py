@@ -151,6 +151,7 @@ def test_noise_of_another_program(crowd, count, epsilon, delta, needed):
     assert variance(noise.q) <= 1.015 * variance(needed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("crowd", "count", "epsilon", "delta"), one_in(4, CASES))
 def test_the_curve_is_that_of_dots_found_one_by_one(crowd, count, epsilon, delta):
     """Every dot by its own search over crowds, connected, and composed by repeated squaring."""
@@ -166,6 +167,7 @@ def test_the_curve_is_that_of_dots_found_one_by_one(crowd, count, epsilon, delta
     assert delta * 0.9 <= squared.delta(epsilon) <= delta * 1.01
 
 
+@pytest.mark.slow
 def test_different_noises_and_a_joint_report():
     """Bits of two noises beside a choice: at least each alone, and the sum of deltas is less
     than halved epsilons give."""

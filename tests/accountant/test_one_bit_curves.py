@@ -67,7 +67,7 @@ def exact_curve(channel, x, same, other, excess):
     )
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("channel", one_in(3, CHANNELS))
 def test_curves_of_small_crowds_are_exact(channel):
     """In fractions; hardly a corner of so small a crowd is left out."""
     excess = np.expm1(np.linspace(0, min(max(channel.losses), 12) * 1.01, 25))
@@ -101,6 +101,7 @@ def compared_with_single_epsilons(cases):
                 yield k, found[:, k], bounds.lower, bounds.upper
 
 
+@pytest.mark.slow
 def test_curves_are_those_of_every_epsilon_by_itself():
     """Up to 10^9 people; chords add as much as a spread larger by a hundredth."""
     for k, found, lower, upper in compared_with_single_epsilons(random_crowds(1, 60)):
@@ -143,6 +144,7 @@ def without_chords(monkeypatch):
     monkeypatch.setattr(one_bit, "_chords", wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [uncharged, *slowly(of_the_next_place, without_chords)])
 def test_wrong_curves_are_found_out(monkeypatch, wrong):
     cases = list(random_crowds(2, 20))

@@ -128,6 +128,7 @@ def below_truth(cases):
     return sum(bounds(*case)[1] < truth(*case) for case in cases)
 
 
+@pytest.mark.slow
 def test_the_bounds_enclose_delta_to_sixty_digits():
     for case in random_cases(0, CASES):
         true, (lower, upper) = truth(*case), bounds(*case)

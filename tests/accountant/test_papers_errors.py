@@ -22,6 +22,7 @@ def test_error_1_one_direction_is_not_enough():
     assert presence < 2.5e-6 and absence > 2.4e-3
 
 
+@pytest.mark.slow
 def test_error_3_exclusive_bits_are_not_two_free_bits():
     """A crowd on a third option is worse than the papers' own pair in both directions."""
     q, crowd, epsilon, third, presence, absence = expected.THIRD_OPTION

@@ -52,6 +52,7 @@ def bit_cases(noises=NOISES, shares=BELOW, crowds=(2, 5, 20)):
                 yield BitFlip(n), crowd, epsilon, blanket_of_a_bit(q, crowd, epsilon)
 
 
+@pytest.mark.slow
 def test_the_blanket_of_a_bit_next_to_the_local_epsilon():
     for channel, crowd, epsilon, truth in bit_cases():
         found = certify("blanket", Schema.uniform([FREE_BIT], channel), crowd, epsilon).delta

@@ -16,7 +16,7 @@ from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.channels.rappor import Rappor
 from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.cli.privacy import facts
-from tests.conftest import slowly
+from tests.conftest import one_in, slowly
 from tests.oracles import crowds as truth
 
 ROUNDING = 1e-9
@@ -46,7 +46,7 @@ REPORTS = {
 }
 
 
-@pytest.mark.parametrize("kind", REPORTS)
+@pytest.mark.parametrize("kind", one_in(3, REPORTS))
 @pytest.mark.parametrize(
     ("crowd", "epsilon"), [(30, 1.0), *slowly((10**6, 0.02), (2, 0.3), (2000, 0.5))]
 )
@@ -131,6 +131,7 @@ def test_epsilon_is_the_least_too():
             assert found <= smallest_epsilon(by, schema, crowd, 1e-5) * (1 + 1e-6)
 
 
+@pytest.mark.slow
 def test_figures_say_whose_bound_they_are():
     for by, schema in (("exact", free(0.2)), ("seat", free(0.3, 3))):
         found = facts(assess("shuffle", schema, 2000, 0.5), flip(0.2))
@@ -288,6 +289,7 @@ def survey(**privacy):
     return Survey.of(SURVEY | {"privacy": SURVEY["privacy"] | privacy, "tables": "any"})
 
 
+@pytest.mark.slow
 def test_a_survey_that_names_none_has_it():
     made = incrowd.plan(survey())
     usual = incrowd.plan(survey(analysis="blanket"))
@@ -299,12 +301,14 @@ def test_a_survey_that_names_none_has_it():
     assert verify(usual).holds and verify(usual).certificate.by == "blanket"
 
 
+@pytest.mark.slow
 def test_a_plan_of_the_blanket_does_not_hold_with_less_noise():
     """Nobody gets the seat's noise under the name of the blanket."""
     made, usual = incrowd.plan(survey()), incrowd.plan(survey(analysis="blanket"))
     assert not verify(usual.model_copy(update={"messages": made.messages})).holds
 
 
+@pytest.mark.slow
 def test_cells_are_told_exactly():
     """Cells that travel one by one: where flips are rare half as many ask for the same."""
     options = {"id": "page", "type": "choice", "options": [f"p{i}" for i in range(2000)]}

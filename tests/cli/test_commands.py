@@ -32,6 +32,7 @@ def test_estimate_prints_its_cells_as_json(made):
     assert cell["low"] < cell["estimate"] < cell["high"]
 
 
+@pytest.mark.slow
 def test_simulate_prints_its_tables_as_json():
     data = json.loads(run("simulate", SURVEY, ANSWERS, "--trials", "5", "--json").stdout)
     assert data["trials"] == 5
@@ -133,6 +134,7 @@ def test_verify_rejects_less_noise_and_foreign_reports(made, tmp_path):
     assert (found.message, found.question, found.bit) == (1, "physical_limitation", 0)
 
 
+@pytest.mark.slow
 def test_verify_names_the_messages_without_reports(tmp_path):
     plan, reports = tmp_path / "plan.json", tmp_path / "reports"
     run("plan", SURVEY, "-o", plan)
@@ -155,6 +157,7 @@ def test_verify_counts_the_people_of_the_reports_it_was_given(made, tmp_path):
     assert done.returncode == 1 and said in done.stderr
 
 
+@pytest.mark.slow
 def test_interrupt_leaves_nothing(tmp_path):
     command = [sys.executable, "-c", "from incrowd.cli import main; main()"]
     command += ["--log", "info", "simulate", SURVEY, ANSWERS, "--trials", "100000"]

@@ -70,6 +70,7 @@ def test_what_is_piped_is_randomized(piped, tmp_path):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_a_named_pipe_is_read(call, tmp_path):
     """As a shell makes one of <(command)."""
     os.mkfifo(tmp_path / "pipe")
@@ -112,6 +113,7 @@ def test_a_sheet_is_named(call, small, tmp_path):
     assert code == 2 and "--sheet: got 'All'" in err and "did you mean all?" in err
 
 
+@pytest.mark.slow
 def test_a_first_survey_is_planned_and_used(call, tmp_path):
     survey, plan = tmp_path / "s.toml", tmp_path / "plan.json"
     code, out, err = call("init", ANSWERS, "-o", survey)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import COMMANDS, SECONDS, TOML, check, filled, said
-from tests.conftest import slowly
+from tests.conftest import one_in, slowly
 
 pytestmark = pytest.mark.filterwarnings("default::incrowd.errors.IncrowdWarning")
 
@@ -66,7 +66,8 @@ def test_hard_files_are_refused_in_bounded_time_and_memory(valid, number):
 
 
 @pytest.mark.parametrize(
-    ("name", "command"), [(name, command) for name in COMMANDS for command in COMMANDS[name]]
+    ("name", "command"),
+    one_in(3, [(name, command) for name in COMMANDS for command in COMMANDS[name]]),
 )
 def test_files_that_are_not_spoiled(valid, name, command):
     """The wrong variant: what the tests spoil works as it is, so that they look at more than

@@ -16,8 +16,11 @@ from tests.conftest import slowly
 @pytest.fixture(autouse=True)
 def silent():
     """Commands in this process share one log."""
+    log = logging.getLogger("incrowd")
+    level = log.level
     yield
-    logging.getLogger("incrowd").handlers = []
+    log.handlers = []
+    log.setLevel(level)
 
 
 WRONG = [
@@ -113,6 +116,7 @@ def test_the_log_holds_no_answers(call, tmp_path):
     assert code == 0 and "a.csv as CSV" in err and "secret" not in err
 
 
+@pytest.mark.slow
 def test_every_file_that_is_read_or_written_is_in_the_log(call, tmp_path):
     """From the survey to the estimates, the ledger and the card."""
 

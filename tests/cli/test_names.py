@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.catalog.sentences import Keyword
+from incrowd.catalog.sentences import Keyword, Placeholder
 from incrowd.cli.app import guarded
 from incrowd.cli.console import OPTIONS, as_option, as_typed, problems_as_typed
 from incrowd.cli.later import COMMANDS, Later
@@ -85,6 +85,10 @@ def test_every_option_of_the_list_exists():
         (Keyword("unknown", "crowd"), "--solve crowd"),
         (Keyword("of_those_who_answered", False), "--of-all-people"),
         (Keyword("earlier"), "--ledger"),
+        (Keyword("earlier", Placeholder("A LEDGER")), "--ledger A LEDGER"),
+        (Keyword("sheet", "Data"), "--sheet Data"),
+        (Keyword("sheet", "Wave 2"), "--sheet 'Wave 2'"),
+        (Keyword("id", "person's id"), """--id 'person'"'"'s id'"""),
         (Keyword("my_error", True), "my_error"),
     ],
 )

@@ -11,9 +11,10 @@ from incrowd import Plan, certify
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from tests.cli.conftest import SURVEY
-from tests.conftest import run
+from tests.conftest import one_in, run
 
 
+@pytest.mark.slow
 def test_the_figures_as_json_are_those_of_the_accountant():
     shown = ("privacy", "delta", "--noise", "0.3", "--bits", "2", "--crowd", "120", "--json")
     data = json.loads(run(*shown, "--epsilon", "0.7", "--analysis", "outlier").stdout)
@@ -62,7 +63,7 @@ TWICE = {"more": "copies = 2\nrows_per_person = 3", "memoized": "", "crowd": 28,
 KEPT = {"more": "", "memoized": "memoized = true", "crowd": 88, "messages": 2}
 
 
-@pytest.mark.parametrize("asked", [TWICE, KEPT], ids=["copies and rows", "permanent"])
+@pytest.mark.parametrize("asked", one_in(2, [TWICE, KEPT]), ids=["copies and rows", "permanent"])
 def test_of_a_survey_all_rounds_rows_and_copies_count_as_in_its_plan(call, tmp_path, asked):
     """The noise of the plan is just enough; of one round, or of one row, less would be. Permanent
     responses have their own message, and stay the same."""
@@ -184,6 +185,7 @@ def test_a_permanent_response_of_a_person_who_moves_is_charged(call, tmp_path, a
         assert who_moves(noise, 1.0) <= 1e-6 < who_moves(noise * (1 - 1e-5), 1.0)
 
 
+@pytest.mark.slow
 def test_what_figures_assume_is_printed(call, tmp_path):
     survey, page = tmp_path / "panel.toml", tmp_path / "curve.csv"
     survey.write_text(PANEL)

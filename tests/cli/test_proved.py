@@ -98,6 +98,7 @@ def test_the_extra_is_named_if_it_is_missing(plan_file, monkeypatch):
     assert isinstance(error, UsageError) and "incrowd[proved]" in str(error)
 
 
+@pytest.mark.slow
 def test_a_second_round(tmp_path):
     path = tmp_path / "plan.json"
     path.write_text(second_round().dumps())

@@ -191,6 +191,7 @@ def test_a_plan_shows_what_regress_forecasts(planned, call):
     assert slope["detectable"] == pytest.approx(np.exp(1.959964 * slope["standard_error"]))
 
 
+@pytest.mark.slow
 def test_reports_are_explained_as_the_survey_wants(planned, call, folder):
     planned(WANTED)
     plan = incrowd.Plan.load(folder / "wanted.json")
@@ -208,6 +209,7 @@ def test_reports_are_explained_as_the_survey_wants(planned, call, folder):
     assert json.loads(changed[1])["references"] == ["smokes=no", "age=young"]
 
 
+@pytest.mark.slow
 def test_of_several_regressions_one_is_named(planned, call):
     planned(WANTED + '[[regression]]\noutcome = "smokes"\non = ["age=old"]\n')
     code, _, err = call("regress", "wanted.json", "--forecast")
@@ -218,6 +220,7 @@ def test_of_several_regressions_one_is_named(planned, call):
     assert code == 2 and err.startswith("error: --outcome: is missing")
 
 
+@pytest.mark.slow
 def test_a_plan_says_why_a_regression_will_tell_nothing(planned):
     """And how many people with this noise would be enough."""
     code, _, err = planned(WANTED, survey=(rare := SURVEY.replace("yes = 0.1 ", "yes = 0.0001 ")))

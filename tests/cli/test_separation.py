@@ -61,6 +61,7 @@ def regress(folder, call, monkeypatch):
     return lambda *arguments: call("regress", "guessed.json", *arguments)
 
 
+@pytest.mark.slow
 def test_firths_fit_names_what_works_without_a_penalty_and_it_works(regress):
     """What used to be advised, "put answers together", could not be followed."""
     code, _, err = regress("reports.parquet")
@@ -115,6 +116,7 @@ def test_the_ways_out_are_forecast(call, folder, monkeypatch):
         assert code == 0 and json.loads(out)["refusal"] <= 0.05, err
 
 
+@pytest.mark.slow
 def test_open_ends_are_words_and_null(regress, folder):
     code, out, _ = regress("reports.parquet", "--penalty", "firth", "-o", "model.html")
     table = out + (folder / "model.html").read_text()

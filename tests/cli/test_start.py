@@ -113,6 +113,7 @@ NO_PART_OF_A_PLAN = """
 """
 
 
+@pytest.mark.slow
 def test_a_plan_loads_nothing_that_reads_reports_and_no_part_of_scipy():
     """Its table of other ways among it. The wrong variant: what another command loads."""
     names = f"loaded(*{NO_PART_OF_A_PLAN.split()})"

@@ -100,6 +100,7 @@ def test_a_bundle_says_it_beforehand(call, folder, tmp_path, command):
     holds(json.loads(out)["guarantee"])
 
 
+@pytest.mark.slow
 def test_a_ledger_takes_it_as_mixed(call, folder, opened, tmp_path):
     ledger, files = tmp_path / "ledger.json", (folder / "plan.json", opened)
     assert call("ledger", ledger, "--new")[0] == 0

@@ -310,6 +310,7 @@ def test_people_read_what_the_machine_reads(case, filled, as_json, command):
         assert second.startswith("the plan itself holds: ")
 
 
+@pytest.mark.slow
 @some_cases
 def test_pages_tables_and_notebooks_state_it_too(case, folder):
     reports = incrowd.load_reports(folder / "reports.parquet")
@@ -482,6 +483,7 @@ def test_a_ledger_says_what_the_rounds_have_spent(case, call, folder, tmp_path):
         assert spent < 3.0, "the promise is for both rounds"
 
 
+@pytest.mark.slow
 def test_the_demo_states_the_promise_of_its_plan(call, tmp_path):
     code, out, err = call("demo", "-o", tmp_path / "demo", "--json")
     assert code == 0, err

@@ -2,7 +2,9 @@
 
 import json
 
-from tests.clients.conftest import Javascript
+import pytest
+
+from tests.oracles.javascript import Javascript
 
 PEOPLE = 10
 ONE_ROUND = 1 + 32 + 31  # words: the rounding, and the digits of two probabilities
@@ -32,6 +34,7 @@ def edges(javascript):
     return {bytes.fromhex(one["plaintexts"][0])[3] for one in found}
 
 
+@pytest.mark.slow
 def test_a_number_is_rounded_once_however_often_the_noise_is_drawn_again(javascript, tmp_path):
     assert edges(javascript) == {1}
     assert edges(Javascript(tmp_path / "wrong", [("reports.ts", EVERY_ROUND, AGAIN)])) != {1}

@@ -11,10 +11,10 @@ from scipy import stats
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.sampling.keystream import Keystream
 from incrowd.sampling.randomize import randomize_message, rounded
-from tests.clients.conftest import Javascript
 from tests.conftest import one_in
 from tests.oracles import wire
 from tests.oracles.cell_vectors import CELLS, CELLS_PLAN
+from tests.oracles.javascript import Javascript
 from tests.oracles.recorded import fixed
 
 RARE = 1e-6  # a p-value below rejects a law: the rate of false alarms of each test
@@ -25,7 +25,7 @@ PERSON = 0
 FLIPPED = "set.delete(flip) || set.add(flip)"
 WRONG = {
     "one's own piece is always sent": ("reports.ts", FLIPPED, "set.add(flip)"),
-    "an eighth of the noise": ("reports.ts", "(size, noise, draw)", "(size, noise >> 3, draw)"),
+    "an eighth of the noise": ("reports.ts", "(size, noise!, draw)", "(size, noise! >> 3, draw)"),
     "the first answers run fastest": ("cells.ts", "axes.reduce(", "axes.reduceRight("),
 }
 
@@ -93,6 +93,7 @@ def test_both_clients_draw_the_law(javascript, message, people):
         assert of_sets(sets, message, people) > RARE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(3, WRONG))
 def test_another_law_is_rejected(tmp_path, javascript, name):
     wrong = Javascript(tmp_path / "wrong", [WRONG[name]])

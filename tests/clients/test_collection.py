@@ -21,8 +21,8 @@ from incrowd.collection.protocol.upload import parse_upload
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.reports.tally import count
 from incrowd.survey import Survey
-from tests.clients.conftest import Javascript
 from tests.conftest import slowly
+from tests.oracles.javascript import Javascript
 
 SIZES = [200, pytest.param(1000, marks=pytest.mark.slow)]  # people of each kind
 RARE = 1e-6  # a p-value below tells the clients apart: the rate of false alarms, for each of them
@@ -263,8 +263,8 @@ DUMMY = "plaintext(DUMMY, new Uint8Array(0), length)"
 WRONG = {
     "no dummies, reports again": (
         "reports.ts",
-        "() => dummy)",
-        "(_, i) => real[i % real.length] ?? dummy)",
+        "return places",
+        "return places.map((each, i) => (each === dummy ? real[i % real.length] : each))",
         "dummies of a person",
     ),
     "a mark in the zeros of a dummy": (
@@ -273,10 +273,15 @@ WRONG = {
         DUMMY.replace("new Uint8Array(0)", "Uint8Array.of(1)"),
         "what is inside",
     ),
-    "no random order": ("client.ts", "order.map((at) => reports[at])", "reports", "slot 0"),
+    "no random order": (
+        "client.ts",
+        "randomOrder(size, systemWords).map((at) => reports[start + at])",
+        "reports.slice(start, start + size)",
+        "slot 0",
+    ),
     "a quarter of all cells flipped": (
         "reports.ts",
-        "bernoulli(size, noise, draw)",
+        "bernoulli(size, noise!, draw)",
         "bernoulli(size, 2 ** 30, draw)",
         "dummies of a person",
     ),

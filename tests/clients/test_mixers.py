@@ -10,8 +10,8 @@ from incrowd.collection.protocol.bundle import INNER_LABEL
 from incrowd.collection.protocol.sealed import unseal
 from incrowd.collection.protocol.tokens import Pending, has_entry
 from incrowd.collection.protocol.upload import parse_upload, upload_length
-from tests.clients.conftest import Javascript
 from tests.oracles import mixers
+from tests.oracles.javascript import Javascript
 
 PEOPLE = 40
 DUMMY = 0xFFFF
@@ -68,6 +68,7 @@ def read(uploads, bundle):
     return np.array(rows)
 
 
+@pytest.mark.slow
 def test_every_upload_is_admitted_and_every_report_has_its_token(uploads, bundle):
     assert len(uploads) == PEOPLE and all(has_entry(each, bundle) for each in uploads)
     assert len({each.entry for each in uploads}) == PEOPLE
@@ -92,6 +93,7 @@ def p_values(uploads, bundle):
     return values
 
 
+@pytest.mark.slow
 def test_envelopes_are_in_random_order(uploads, bundle):
     assert min(p_values(uploads, bundle).values()) > RARE
 

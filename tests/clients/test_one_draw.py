@@ -72,6 +72,7 @@ def test_nothing_is_revealed_beyond_one_draw(javascript):
     assert exact_deltas(javascript, PAGE, SITUATIONS) == dict.fromkeys(SITUATIONS, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", one_in(5, WRONG))
 def test_a_page_that_forgets_reveals_more(javascript, tmp_path, name):
     changes, draws = WRONG[name]

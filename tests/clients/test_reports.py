@@ -105,6 +105,7 @@ def test_the_same_words_give_the_same_reports(javascript, plan, key):
     assert {one["left"] for one in found} == {0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numerator", [1_503_238_553, *slowly(429_496_730)])
 def test_ten_million_bits_have_the_right_rate_everywhere(javascript, numerator):
     """False alarms 3.8e-5. One percent more or less is found, and so are bytes over 255."""

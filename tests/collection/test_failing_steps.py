@@ -55,6 +55,7 @@ def all_lines(caplog):
     caplog.set_level(logging.INFO, "incrowd.service")
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_logged_once_and_shown_until_there_is_room_again(tmp_path, caplog):
     with small_disk(tmp_path / "disk") as disk:
         site = Site(disk, MERGED)

@@ -88,6 +88,7 @@ def mixed(tmp_path_factory):
     return found, folder
 
 
+@pytest.mark.slow
 def test_two_mixers_count_everybody_once(mixed):
     """All that was sealed was opened, with a token of its message; the inviter says the same."""
     found, _ = mixed
@@ -99,6 +100,7 @@ def test_two_mixers_count_everybody_once(mixed):
     assert receipt.issued == receipt.used == 52 and not any(receipt.rejected.values())
 
 
+@pytest.mark.slow
 def test_both_clients_send_if_node_is_installed(mixed):
     found, _ = mixed
     both = {"Python": 46, "TypeScript": 6} if in_node.node() else {"Python": 52}
@@ -115,6 +117,7 @@ def test_node_is_used_from_version_20_on(tmp_path, monkeypatch, version):
     assert in_node.node() == (str(program) if version == "v20.0.0" else None)
 
 
+@pytest.mark.slow
 def test_a_client_that_stops_is_said(mixed, tmp_path):
     """It sends nothing and writes what is no outcome; the demonstration does not go on."""
     found, _ = mixed
@@ -130,6 +133,7 @@ def test_a_client_that_stops_is_said(mixed, tmp_path):
         rehearsal._check_all_came(crowd)
 
 
+@pytest.mark.slow
 def test_four_services_destroy_their_keys_and_know_no_invitation(mixed):
     found, folder = mixed
     assert found.key_destroyed and found.codes_found == 0
@@ -140,6 +144,7 @@ def test_four_services_destroy_their_keys_and_know_no_invitation(mixed):
     assert {path.name for path in folder.iterdir() if path.is_dir()} == services
 
 
+@pytest.mark.slow
 def test_two_mixers_on_one_machine_promise_the_local_guarantee(mixed):
     """What would hold with four organizations is said, and is more."""
     found, _ = mixed

@@ -17,7 +17,7 @@ from incrowd.collection.mixer.store.database import opened
 from incrowd.collection.mixer.store.keys import Secrets, StoreError
 from incrowd.collection.mixer.store.store import Store
 from incrowd.errors import UsageError
-from tests.conftest import slowly
+from tests.conftest import one_in, slowly
 from tests.oracles.inviting import CODES, Inviter, pending
 from tests.oracles.mixing import MERGED, Site, two_mixers, upload
 
@@ -169,7 +169,7 @@ AT_REST = {
 
 
 @of_one_service
-@pytest.mark.parametrize("damage", AT_REST)
+@pytest.mark.parametrize("damage", one_in(3, AT_REST))
 def test_a_service_does_not_start_without_its_own_store(service, damage):
     service.site.store.engine.dispose()
     damage(service)
@@ -248,7 +248,7 @@ WHILE_RUNNING = [
 
 
 @of_one_service
-@pytest.mark.parametrize("damage", WHILE_RUNNING)
+@pytest.mark.parametrize("damage", one_in(3, WHILE_RUNNING))
 def test_nothing_is_confirmed_once_the_database_is_not_in_its_place(service, damage, caplog):
     damage(service)
     assert [service.send() for _ in range(3)] == [500] * 3
@@ -257,7 +257,7 @@ def test_nothing_is_confirmed_once_the_database_is_not_in_its_place(service, dam
 
 
 @of_one_service
-@pytest.mark.parametrize("damage", WHILE_RUNNING)
+@pytest.mark.parametrize("damage", one_in(3, WHILE_RUNNING))
 def test_nothing_is_signed_or_destroyed_for_a_database_that_is_lost(service, damage):
     keys = [path for path in service.settings.folder.iterdir() if path.suffix == ".key"]
     damage(service)
@@ -275,6 +275,7 @@ def test_a_database_that_is_put_back_is_used_again(service):
     assert service.send() in (200, 201) and service.ready() == 200
 
 
+@pytest.mark.slow
 def test_a_database_that_shrinks_by_itself_is_not_taken_for_cut(tmp_path):
     """VACUUM after the last release, which another process may have made."""
     service = Shuffled(tmp_path)
@@ -307,6 +308,7 @@ def change(service, statement):
     engine.dispose()
 
 
+@pytest.mark.slow
 def test_an_emptied_postgresql_is_not_filled_again(on_postgres):
     change(on_postgres, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     assert on_postgres.send() == 500 and on_postgres.ready() == 503
@@ -318,6 +320,7 @@ def test_an_emptied_postgresql_is_not_filled_again(on_postgres):
     assert on_postgres.heard == []
 
 
+@pytest.mark.slow
 def test_another_store_in_the_same_postgresql_takes_nothing(on_postgres):
     change(on_postgres, "DROP SCHEMA public CASCADE; CREATE SCHEMA public")
     created(on_postgres, SECRETS, on_postgres.bundle)
@@ -352,6 +355,7 @@ def create_at_once(url, begin, told):
         told.put("created")
 
 
+@pytest.mark.slow
 def test_processes_that_create_a_store_together_create_it_once(postgres):
     url, fork = postgres.database(), multiprocessing.get_context("fork")
     begin, told = fork.Barrier(TOGETHER), fork.Queue()

@@ -72,6 +72,7 @@ def test_whoever_leaves_has_only_her_own_noise():
         assert delta(without, epsilon) >= shown * (1 - 1e-12) > delta([EVERYBODY], epsilon)
 
 
+@pytest.mark.slow
 def test_the_local_guarantee_holds_for_any_people_in_any_rounds():
     groups = [(0, 1, 2), (0, 1), (0,), (1, 2)]
     for rounds in product(groups, repeat=3):

@@ -182,6 +182,7 @@ def wrong_time(events, kind, tmp_path_factory):
     return False
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(events=st.lists(EVENTS, max_size=12))
 def test_no_time_counts_that_was_not_steady_for_an_hour(events, tmp_path_factory):

@@ -127,6 +127,7 @@ def test_a_device_is_where_its_answers_say():
         strata_of(bundle, one, "history")
 
 
+@pytest.mark.slow
 def test_a_bundle_has_the_strata_and_the_rule_of_its_survey():
     made = plan("merge")
     bundle = make_bundle(made, stated()).bundle

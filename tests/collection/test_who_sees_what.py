@@ -165,6 +165,7 @@ def chain(folder, configuration, change):
 STATUSES = [201, 200, 403, 422, 201, 204, 400, 413, 404, 503, 201, 500, 502]
 
 
+@pytest.mark.slow
 def test_no_log_of_the_chain_tells_anything(tmp_path):
     settings = (DEPLOY / "postgresql.conf").read_text()
     statuses, logs, found = chain(tmp_path / "c", settings, lambda text: text)

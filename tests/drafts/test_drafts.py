@@ -325,14 +325,14 @@ def test_a_wording_and_labels_of_spss_are_what_the_card_shows(tmp_path):
     assert row == "| smokes | Rauchen Sie? | Nein or Ja |"
 
 
-def test_numbers_with_a_decimal_comma_are_named(tmp_path):
-    """As a German or French export has them; beside semicolons, or with points, they are read."""
+def test_numbers_with_a_decimal_comma_are_numbers(tmp_path):
+    """As a German or French export has them, with tabs or semicolons, or with points."""
     data = pandas.DataFrame({"weight": np.linspace(50, 99.5, 100), "sex": ["f", "m"] * 50})
     data.to_csv(tmp_path / "a.csv", sep="\t", decimal=",", index=False)
-    found = incrowd.draft(tmp_path / "a.csv")
-    assert [each.id for each in found.questions] == ["sex"]
-    (weight,) = found.left_out
-    assert (weight.id, "decimal comma" in weight.reason) == ("weight", True)
+    survey = survey_of(incrowd.draft(tmp_path / "a.csv"))
+    assert survey.question("weight").type == "number"
+    assert survey.codes_of("weight").decimal == ","
+    assert incrowd.check(survey, tmp_path / "a.csv").accepted
     for decimal in ".,":
         data.to_csv(tmp_path / "b.csv", sep=";", decimal=decimal, index=False)
         assert survey_of(incrowd.draft(tmp_path / "b.csv")).question("weight").type == "number"

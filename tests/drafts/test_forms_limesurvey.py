@@ -215,3 +215,18 @@ def test_a_structure_is_not_read_as_answers(text):
     survey = incrowd.Survey.of(tomllib.loads(incrowd.draft(path).toml))
     with pytest.raises(incrowd.AnswersError, match="XML"):
         incrowd.load_answers(path, survey)
+
+
+@pytest.mark.parametrize("part", ["Group", "Question"])
+def test_a_part_of_a_survey_is_a_form(text, drafted, part):
+    slider = {"slider_layout": "1", "slider_min": "1", "slider_max": "5"}
+    settings = [{"qid": "1", "attribute": key, "value": value} for key, value in slider.items()]
+    content = structure(
+        rows("questions", question("1", "K", "k")),
+        rows("subquestions", below("2", "1", "a")),
+        rows("question_l10ns", say("1", "How good?"), say("2", "Food")),
+        rows("question_attributes", *settings),
+    ).replace(">Survey<", f">{part}<")
+    assert f">{part}<" in content
+    _, questions = drafted(text("part.lsg", content))
+    assert questions["k_a"].edges == (1, 2, 3, 4)

@@ -223,3 +223,16 @@ def test_parts_of_any_kind_never_break_the_draft(text, drafted, key, odd):
     for each in (question("Q", **AB), matrix):
         each["Payload"][key] = odd
         drafted(text("a.qsf", survey(each, question("R", **AB))))
+
+
+def test_stars_have_their_number_as_a_bound(text, drafted):
+    stars = question("s", "Slider", "STAR", Configuration={"StarCount": 4}, Choices=shown("Food"))
+    _, questions = drafted(text("s.qsf", survey(stars)))
+    assert questions["tag_s_1"].edges == (0, 1, 2, 3)
+
+
+def test_a_survey_file_may_begin_with_its_elements(text, drafted):
+    file = survey(*(question(f"Q{n}", Choices=shown("Yes", "No")) for n in range(200)))
+    path = text("s.qsf", {key: file[key] for key in ("SurveyElements", "SurveyEntry")})
+    draft, questions = drafted(path)
+    assert len(questions) == 200 and draft.name == "Water & power"

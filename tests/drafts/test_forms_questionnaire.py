@@ -211,3 +211,41 @@ def test_a_text_without_questions_is_refused(text, refusal):
     assert "a text of questions without a question" in refusal(text("a.md", "Hello.\n\nBye.\n"))
     message = refusal(text("b.md", "What do you think?\n"))
     assert "what_do_you_think: the text lists no answers" in message
+
+
+WITH_CODES = {
+    "brackets": "1. Do you smoke?\n(1) Yes\n(2) Rarely\n(9) Never\n2. Sex?\n(1) F\n(2) M\n",
+    "dots": "1. Do you smoke?\n  Yes ..... 1\n  Rarely .. . 2\n  Never .... 9\n",
+    "letters": "A1. Do you smoke?\n[1] Yes\n[2] Rarely\n[9] Never\n",
+}
+
+
+@pytest.mark.parametrize("name", WITH_CODES)
+def test_printed_codes_are_codes(text, drafted, name):
+    """The wrong variant reads the lines as a table of answers, or the codes as words."""
+    draft, questions = drafted(text("form.txt", WITH_CODES[name]))
+    first, *_ = questions.values()
+    assert first.options == ("Yes", "Rarely", "Never")
+    assert draft.questions[0].keys["values"] == {"1": "Yes", "2": "Rarely", "9": "Never"}
+
+
+def test_boxes_on_one_line_are_answers(text, drafted):
+    form = "1. How often?\n○ never ○ rarely ○ often\n2. Which?\n☐ tea ☐ coffee ☐ milk\n"
+    _, questions = drafted(text("form.txt", form))
+    assert questions["how_often"].options == ("never", "rarely", "often")
+    assert questions["which"].options == ("tea", "coffee", "milk")
+
+
+@pytest.mark.parametrize(
+    "line", ["Are you male or female?", "Do you live in a city, a town, or a village?"]
+)
+def test_a_question_with_alternatives_is_not_about_yes_and_no(text, drafted, line):
+    draft, questions = drafted(text("form.txt", f"1. Do you smoke? yes / no\n2. {line}\n"))
+    assert [*questions] == ["do_you_smoke"] and len(draft.left_out) == 1
+
+
+def test_letters_before_questions_and_answers_are_not_words(text, drafted):
+    form = "Q: Do you smoke?\nA: yes\nA: no\n\nQ: How often?\nA: never\nA: often\n"
+    _, questions = drafted(text("form.txt", form))
+    assert questions["do_you_smoke"].type == "yesno"
+    assert questions["how_often"].options == ("never", "often")

@@ -187,3 +187,39 @@ def test_a_dictionary_without_a_question_is_refused_as_one(table, refusal):
 def test_eighteen_columns_of_answers_are_no_dictionary(table):
     names, answers = [f"q{n}" for n in range(18)], ["radio", "text"] * 20
     assert incrowd.draft(table([names, *([a] * 18 for a in answers[:-1]), ["x"] * 18])).people == 40
+
+
+FIELD = ("mood", "radio", "How do you feel?", {CODES: "1, Good | 2, Bad"})
+
+
+@pytest.mark.parametrize("before", ["My dictionary\n\n", "sep=,\n", '"sep=,"\r\n', "\ufeff\n"])
+def test_a_dictionary_may_begin_with_other_lines(table, text, drafted, before):
+    path = table(dictionary(FIELD))
+    path = text("dictionary.csv", before + path.read_text("utf-8"))
+    _, questions = drafted(path)
+    assert questions["mood"].options == ("Good", "Bad")
+
+
+def test_a_dictionary_may_be_a_workbook(workbook, drafted):
+    _, questions = drafted(workbook(Codebook=[["Codebook"], [], *dictionary(FIELD)]))
+    assert questions["mood"].options == ("Good", "Bad")
+
+
+def test_the_likely_encoding_of_a_dictionary_is_shown(tmp_path, table, refusal):
+    path = table(dictionary(("a", "radio", "Größe", {CODES: "1, groß | 2, klein"})))
+    path.write_bytes(path.read_text("utf-8").encode("cp1252"))
+    assert "encoding='cp1252' if this is right" in refusal(path)
+
+
+@pytest.mark.parametrize("word", ["[survey-date-completed]", "[first_name]", "[user-name:x]"])
+def test_what_replaces_a_word_is_not_shown(table, drafted, word):
+    draft, questions = drafted(table(dictionary(("a", "yesno", f"Are you {word} [or not]?"))))
+    assert questions["a"].text == "Are you … [or not]?"
+    assert any(word in each and "reword" in each for each in draft.undecided)
+
+
+def test_a_code_with_two_labels_is_asked_about(table, drafted):
+    field = ("a", "radio", "A?", {CODES: "1, Tea | 2, Coffee | 1, Water"})
+    draft, questions = drafted(table(dictionary(field)))
+    assert questions["a"].options == ("Tea", "Coffee")
+    assert any("the code 1 has several labels" in each for each in draft.undecided)

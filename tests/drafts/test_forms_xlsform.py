@@ -6,6 +6,7 @@ import pandas
 import pytest
 
 import incrowd
+from tests.conftest import one_in
 
 CHOICES = [
     ("list_name", "name", "label"),
@@ -75,13 +76,16 @@ def test_every_spelling_of_a_type(sections, drafted):
 
 @pytest.mark.parametrize(
     ("survey", "choices", "header"),
-    [
-        ("Survey", "Choices", ("Type", "Name", "Label")),
-        ("SURVEY", "CHOICES", ("TYPE", "NAME", "LABEL")),
-        ("survey_", "choices_", (" type", "name ", "label")),
-        ("survey_2", "choices_2", ("type", "name", "caption")),
-        ("Survey_(v1)", "Choices_(v1)", ("type", "name", "label")),
-    ],
+    one_in(
+        2,
+        [
+            ("Survey", "Choices", ("Type", "Name", "Label")),
+            ("SURVEY", "CHOICES", ("TYPE", "NAME", "LABEL")),
+            ("survey_", "choices_", (" type", "name ", "label")),
+            ("survey_2", "choices_2", ("type", "name", "caption")),
+            ("Survey_(v1)", "Choices_(v1)", ("type", "name", "label")),
+        ],
+    ),
 )
 def test_sheets_and_columns_in_any_spelling(workbook, drafted, survey, choices, header):
     sheets = {
@@ -346,3 +350,36 @@ def test_exports_with_groups_in_their_names_are_answers(table, joint):
     assert draft.people == 60
     assert {names[0], "fed"} <= {question.id for question in draft.questions}
     assert incrowd.Survey.of(tomllib.loads(draft.toml)).question(names[0])
+
+
+def test_tables_may_have_titles_and_other_names(workbook, drafted):
+    survey = [["Household survey"], [], ("type", "name", "label"), ("select_one yn", "a", "A?")]
+    path = workbook(Fragen=survey, Auswahl=[["Answers"], [], *CHOICES])
+    _, questions = drafted(path)
+    assert questions["a"].type == "yesno"
+
+
+def test_rows_that_nobody_answers_are_no_questions(sections, drafted):
+    survey = [
+        ("type", "name", "label", "appearance", "parameters"),
+        ("select_one fuel", "head", "", "label", ""),
+        ("select_one fuel", "first", "First?", "list-nolabel", ""),
+        ("begin_kobomatrix", "grid", "", "", ""),
+        ("select_one yn", "cell", "Cell?", "", ""),
+        ("end_kobomatrix", "", "", "", ""),
+        ("select_one fuel", "second", "", "", ""),
+        ("range", "share", "Share?", "", "start=0 end=1 step=0.25"),
+    ]
+    draft, questions = drafted(sections(survey=survey, choices=CHOICES))
+    assert [*questions] == ["first", "second", "share"]
+    assert questions["share"].edges == (0, 0.25, 0.5, 0.75)
+    assert any(each.startswith("second: ") and "no text" in each for each in draft.undecided)
+    assert {each.id for each in draft.left_out} == {"cell"}
+
+
+def test_lists_may_have_names_of_several_words(sections, drafted):
+    choices = [("list_name", "name", "label"), ("yes no", "1", "Yes"), ("yes no", "0", "No")]
+    rows = [("type", "name", "label"), ("select_one yes no", "a", "A?")]
+    rows.append(("select_multiple yes no or_other", "b", "B?"))
+    _, questions = drafted(sections(survey=rows, choices=choices))
+    assert (questions["a"].type, questions["b"].options) == ("yesno", ("Yes", "No", "other"))

@@ -13,6 +13,8 @@ from incrowd.drafts.lists import may_list
         (("north east", "south west"), None),
         (("Very good", "Very bad", "good"), None),  # words of people, not codes
         (("fever", "cough"), None),
+        (("married", "not married"), None),  # the opposite, in two words
+        (("none", "not often", "often"), None),
     ],
 )
 def test_codes_that_recur_between_spaces_are_asked_about(cells, doubtful):

@@ -31,6 +31,7 @@ PANELS = {
         120,
         4,
     ),
+    "tokens": (panel([f"{n:06x}" for n in range(90)], 2).rename(columns={"id": "Token"}), 90, 2),
     "no waves": (panel([f"x{n}" for n in range(100)], 3), 100, 3),
     "repeated instruments": (
         panel(np.arange(1, 101), 3, redcap_repeat_instance=[1, 2, 3]).rename(
@@ -51,7 +52,7 @@ def test_people_are_different_ids_and_not_rows(name):
     assert (draft.people, draft.crowd, survey.rows_per_person) == (people, people, each)
     (note,) = (line for line in draft.notes if "different values in" in line)
     assert f"{people:,} people with up to {each} rows each" in note
-    ids = {"id", "nr", "record_id"} & {*frame.columns}
+    ids = {"id", "nr", "record_id", "Token"} & {*frame.columns}
     assert ids <= {column.id for column in draft.left_out}
     assert "smokes" in {question.id for question in survey.questions}
 
@@ -81,6 +82,12 @@ ONE_ROW = {
     "a number of people": panel(np.arange(300), 1).assign(household=np.arange(300) % 7 + 1),
     "a rating": panel(np.arange(300), 1).assign(user_rating=np.arange(300) % 100),
     "no id": panel(np.arange(300), 1).drop(columns="id"),
+    "measurements and a time": panel(np.arange(300), 1)
+    .drop(columns="id")
+    .assign(time=np.arange(300) * 3, thickness=np.arange(300) // 3 * 0.16 + 0.1),
+    "counts and a time that differs in every row": panel(np.arange(300), 1)
+    .drop(columns="id")
+    .assign(time=np.arange(300) * 3, visits=np.arange(300) // 3),
 }
 
 
@@ -105,8 +112,9 @@ def test_one_row_for_each_answer_is_a_decision():
             "value": GENERATOR.choice(["a", "b"], 240),
         }
     )
-    draft = incrowd.draft(frame)
-    assert draft.people == 80
+    for names in ({}, {"entity": "Nr", "attribute": "Frage", "value": "Antwort"}):
+        draft = incrowd.draft(frame.rename(columns=names))
+        assert draft.people == 80
     assert any("one answer rather than one person" in line for line in draft.undecided)
 
 
@@ -115,3 +123,61 @@ def test_so_many_rows_that_no_crowd_is_left_are_only_proposed():
     draft = incrowd.draft(frame)
     assert draft.people == 12 and "# rows_per_person = 30" in draft.toml
     assert survey_of(draft).rows_per_person == 1
+
+
+@pytest.mark.parametrize("name", ["id", "identifier", "subject_id"])
+def test_ids_of_long_diaries_are_people_and_no_question(name):
+    """More than a hundred rows of each: the wrong variant asks for the id as a number."""
+    draft = incrowd.draft(panel(np.arange(1, 51), 120).rename(columns={"id": name}))
+    assert draft.people == 50
+    assert [question.id for question in draft.questions] == ["smokes"]
+
+
+@pytest.mark.parametrize("name", ["identifier", "person_id", "IdNum", "respid"])
+def test_numbers_that_a_column_calls_ids_are_no_question(name):
+    """They are far apart, as in a sample; other such numbers are amounts."""
+    ids = GENERATOR.permutation(9000)[:300]
+    frame = panel(ids, 1).rename(columns={"id": name})
+    draft = incrowd.draft(frame.assign(paid=ids * 2 + 1))
+    assert {question.id for question in draft.questions} == {"smokes", "paid"}
+    assert {column.id for column in draft.left_out} == {name}
+
+
+LEVELS = pandas.MultiIndex.from_product([["low", "mid", "high"], ["f", "m"], range(1, 6)])
+COUNTED = LEVELS.to_frame(index=False, name=["pay", "sex", "age"])
+TABLES = {
+    "Freq": COUNTED.assign(Freq=np.arange(30) * 7),
+    "n": COUNTED.assign(n=np.arange(30) % 4 + 1.0),
+    "Anzahl": COUNTED.drop(columns="age")[::5].assign(Anzahl=range(3, 9)),
+}
+NOT_COUNTED = {
+    "n": COUNTED.assign(n=np.arange(30) % 2),
+    "a number of each person": COUNTED.sample(200, replace=True, random_state=1).assign(
+        n=GENERATOR.integers(0, 9, 200)
+    ),
+    "an average": COUNTED.assign(freq=np.arange(30) / 7),
+    "ids": COUNTED.assign(n=np.arange(30) * 7, code=[f"A{n}" for n in range(30)], age=1).sample(
+        200, replace=True, random_state=1
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_of_frequencies_are_not_people(name):
+    draft = incrowd.draft(TABLES[name])
+    (note,) = (line for line in draft.notes if "stand for as many people" in line)
+    assert f'"{name}" says' in note
+
+
+@pytest.mark.parametrize("name", NOT_COUNTED)
+def test_numbers_of_people_in_rows_of_people_are_answers(name):
+    assert not any("as many people" in line for line in incrowd.draft(NOT_COUNTED[name]).notes)
+
+
+def test_an_id_that_is_personal_is_left_out_as_personal():
+    """Its rows are counted by it, but what it is matters more than what it is for."""
+    mail = [f"anna.{n}@mail.example" for n in range(120)]
+    draft = incrowd.draft(panel(mail, 2).rename(columns={"id": "email"}))
+    (left_out,) = (column for column in draft.left_out if column.id == "email")
+    assert "personal data" in left_out.reason
+    assert draft.people == 120

@@ -67,6 +67,7 @@ def test_places_depend_on_every_field_and_on_where_one_ends():
     assert len(np.unique(both)) > 100  # cohorts and blocks differ
 
 
+@pytest.mark.slow
 def test_places_are_uniform_and_independent():
     found = candidate_places([f"word {i}" for i in range(200)], 64, "q", 2, 8)
     pairs = np.bincount((8 * found[..., 0] + found[..., 1]).ravel(), minlength=64)

@@ -121,3 +121,92 @@ def test_a_plan_keeps_column_and_separator_only_if_they_are_stated():
     assert [each.model_dump() for each in survey(plain | {"optional": True}).codes] == [
         {"question": "m", "missing": ("-9",)}
     ]
+
+
+# --- a column for each option ---------------------------------------------------------------------
+
+
+def ticks(**stated):
+    columns = {"m1": "tea", "Milk?": "milk", "m3": "rum"}
+    question = {"id": "m", "type": "multi", "options": ["tea", "milk", "rum"], "at_most": 3}
+    return survey(question | {"columns": columns} | stated, {"id": "b", "type": "yesno"})
+
+
+TICKED = {  # keys of the question, cells of the three columns, and the answers of the rows
+    "marks": (
+        {"values": {"x": "yes", "": "no"}},
+        (["x", "", None], [" ", "x", ""], ["x", None, " "]),
+        [{"tea", "rum"}, {"milk"}, set()],
+    ),
+    "names": (
+        {"values": {"Tea": "yes", "Milk": "yes", "Rum": "yes", "": "no"}},
+        (["Tea", "", ""], ["", "Milk", ""], ["Rum", "", ""]),
+        [{"tea", "rum"}, {"milk"}, set()],
+    ),
+    "usual words": (
+        {},
+        (["1", "0", "1"], ["no", "Yes", "no"], ["TRUE", "false", "false"]),
+        [{"tea", "rum"}, {"milk"}, {"tea"}],
+    ),
+    "numbers": (
+        {},
+        ([1.0, 0.0, 0.0], [0, 1, 0], [True, False, True]),
+        [{"tea", "rum"}, {"milk"}, {"rum"}],
+    ),
+    "words of their own": (
+        {"values": {"gewählt": "yes", "nicht gewählt": "no"}},
+        (["gewählt", "nicht gewählt"], ["nicht gewählt", "gewählt"], ["gewählt", "nicht gewählt"]),
+        [{"tea", "rum"}, {"milk"}],
+    ),
+    "no answer": (
+        {"missing": ["-9"], "optional": True},
+        (["1", "-9", None], ["0", "-9", "0"], ["0", "-9", "0"]),
+        [{"tea"}, {"no answer"}, {"no answer"}],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TICKED)
+def test_each_option_has_a_column(tmp_path, name):
+    """The wrong variant reads one of the columns as the whole answer."""
+    stated, cells, expected = TICKED[name]
+    asked = ticks(**stated)
+    frame = pandas.DataFrame(dict(zip(["m1", "Milk?", "m3"], cells, strict=True))).assign(b="yes")
+    for data in (frame, written(tmp_path, "a.csv", frame), written(tmp_path, "a.parquet", frame)):
+        assert answers_of(asked, data) == expected
+        assert incrowd.check(asked, data).accepted
+    loaded = incrowd.load_answers(frame, asked)
+    assert loaded.column_names == ["m", "b"]
+    assert answers_of(asked, loaded) == expected
+
+
+def test_two_columns_may_stand_for_one_option():
+    asked = ticks(columns={"m1": "tea", "m2": "tea", "m3": "rum"}, at_most=2)
+    frame = pandas.DataFrame({"m1": [1, 1], "m2": [1, 0], "m3": [1, 0], "b": ["no", "no"]})
+    assert answers_of(asked, frame) == [{"tea", "rum"}, {"tea"}]
+
+
+def test_cells_that_are_neither_yes_nor_no_and_columns_that_are_missing_are_named():
+    frame = pandas.DataFrame({"m1": ["yes", "rum"], "Milk?": ["no", "no"], "m3": ["no", "no"]})
+    (found,) = incrowd.check(ticks(), frame.assign(b="yes")).findings[:1]
+    assert found.refused and "m1: rum" in str(found)
+    with pytest.raises(incrowd.AnswersError, match="no column 'm3'"):
+        incrowd.load_answers(frame.drop(columns="m3").assign(b="yes"), ticks())
+
+
+# --- signs between digits -------------------------------------------------------------------------
+
+
+def test_numbers_are_read_in_the_form_that_the_survey_states(tmp_path):
+    """A number in another form is a wrong answer, not a number that is wrong by 1,000."""
+    question = {"id": "n", "type": "number", "edges": [0, 10, 2000], "optional": True}
+    asked = survey(question | {"thousands": ".", "decimal": ",", "missing": ["9.999"]})
+    right = pandas.DataFrame({"n": ["1.234", "9,5", "1.234.567,5", "315", "9.999"], "b": "x"})
+    expected = [{"10 to <2000"}, {"0 to <10"}, {"2000 or more"}, {"10 to <2000"}, {"no answer"}]
+    for data in (right, written(tmp_path, "a.csv", right), written(tmp_path, "a.parquet", right)):
+        assert answers_of(asked, data) == expected
+    right.to_csv(tmp_path / "b.csv", sep=";", index=False)
+    assert answers_of(asked, tmp_path / "b.csv") == expected
+    wrong = pandas.DataFrame({"n": ["1.5", "1,234.5", "1234", "12.34,5"]})
+    found = incrowd.check(asked, wrong).findings
+    assert [each.first for each in found if each.refused] == [1, 2, 4]

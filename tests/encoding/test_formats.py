@@ -232,6 +232,21 @@ def test_a_point_is_no_digit_of_options_that_are_fractions():
         encoded(pa.table({"a": ["1.0", "1.1"]}), survey)
 
 
+BESIDE_WORDS = {  # options, values, and the answers to 1.0, 3.0 and 2
+    "a word": (["1", "2", "3", "none"], {}, [0, 2, 1]),
+    "merged numbers": (["1", "2 or 3"], {"2": "2 or 3", "3": "2 or 3"}, [0, 1, 1]),
+    "a merged number and another": (["1 or 2", "3"], {"1": "1 or 2", "2": "1 or 2"}, [0, 1, 0]),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_WORDS)
+def test_a_point_is_no_digit_of_whole_numbers_beside_words(name):
+    options, values, wanted = BESIDE_WORDS[name]
+    asked = {"id": "a", "type": "choice", "options": options, "values": values}
+    survey = incrowd.Survey.of(GOOD | {"question": [asked], "table": []})
+    assert encoded(pa.table({"a": ["1.0", "3.0", "2"]}), survey)["a"][1] == wanted
+
+
 def test_every_route_is_randomized_alike(tmp_path):
     plan = incrowd.plan(SURVEY)
     frame().to_csv(tmp_path / "a.csv", index=False)

@@ -11,7 +11,7 @@ import pytest
 
 import incrowd
 from incrowd.encoding.formats.header import header_of
-from tests.conftest import slowly
+from tests.conftest import one_in, slowly
 
 PEOPLE = 60
 COLUMNS = {
@@ -108,7 +108,7 @@ def answered(path):
 EXPECTED = {name: COLUMNS[name] for name in ("smokes", "age", "region")}
 
 
-@pytest.mark.parametrize("name,kind", every(EXTRA, "csv", "txt", "tsv", "csv.gz"))
+@pytest.mark.parametrize("name,kind", one_in(3, every(EXTRA, "csv", "txt", "tsv", "csv.gz")))
 def test_rows_around_the_names_are_not_people(tmp_path, name, kind):
     above, below = EXTRA[name]
     path = written(tmp_path, kind, [*above, NAMES, *below, *ROWS])
@@ -160,6 +160,28 @@ def test_a_row_that_may_be_a_header_is_asked_about(tmp_path):
     assert "DECIDE: the row below the names" in draft.toml
 
 
+ONLY_TEXTS = {  # the row below the names of columns of words, and what it is taken for
+    "questions": (["Do you smoke?", "Where do you live?", "Risk"], "no person"),
+    "labels": (["Smoking status", "Region of the household", "Level of risk"], "no person"),
+    "words": (["perhaps", "abroad", "other"], "doubtful"),
+    "a usual answer": (["perhaps", "north", "other"], "a person"),
+    "two questions": (["Do you smoke?", "Where do you live?"], "doubtful"),
+    "two words": (["perhaps", "abroad"], "a person"),
+}
+
+
+@pytest.mark.parametrize("name", ONLY_TEXTS)
+def test_a_row_of_texts_above_words_is_no_person(tmp_path, name):
+    """The wrong variant publishes the questions as options."""
+    row, kind = ONLY_TEXTS[name]
+    risks = ["low", "high", "middle"]
+    people = [[person[0], person[2], risks[n % 3]][: len(row)] for n, person in enumerate(ROWS)]
+    draft = incrowd.draft(written(tmp_path, "csv", [["a", "b", "c"][: len(row)], row, *people]))
+    assert draft.people == PEOPLE + (kind != "no person")
+    asked = any("delete it from the file" in note for note in draft.notes)
+    assert asked == (kind == "doubtful")
+
+
 def test_two_levels_of_names_are_joined(tmp_path):
     above = ["smokes", "age", "Which of these do you have?", "", "", "How satisfied are you?", ""]
     second = ["Response", "Response", "Phone", "Radio", "Bicycle", "With pay", "With hours"]
@@ -173,12 +195,13 @@ def test_two_levels_of_names_are_joined(tmp_path):
         assert [column.id for column in draft.columns] == [
             "smokes",
             "age",
-            "Which of these do you have? - Phone",
-            "Which of these do you have? - Radio",
-            "Which of these do you have? - Bicycle",
+            "Which of these do you have?",
             "How satisfied are you? - With pay",
             "How satisfied are you? - With hours",
         ]
+        assert _toml(draft)["question"][2]["columns"] == {
+            f"Which of these do you have? - {each}": each for each in ("Phone", "Radio", "Bicycle")
+        }
         asked = incrowd.Survey.of({**_toml(draft), "question": [SURVEY_QUESTION], "table": []})
         assert incrowd.load_answers(path, asked).num_rows == PEOPLE
 
@@ -269,13 +292,51 @@ def test_a_column_without_a_name_is_listed(tmp_path, kind, place):
     assert left_out[f"column {place}"] == "it has no name; write one above it"
 
 
-@pytest.mark.parametrize("word", ["Total", "Sum:", "Gesamt", "average"])
-@pytest.mark.parametrize("kind", ["csv", "txt", "csv.gz", *slowly("xlsx")])
-def test_a_total_is_not_a_person(tmp_path, kind, word):
-    path = written(tmp_path, kind, [NAMES, *ROWS, [word, "1800", "", "4000", ""]])
-    for read in (incrowd.draft, lambda path: incrowd.load_answers(path, SURVEY)):
-        with pytest.raises(incrowd.AnswersError, match="looks like a total"):
-            read(path)
+AFTER = {
+    "a total": [["Total", "1800"]],
+    "a sum in the second column": [["", "Sum:", "", "4000", ""]],
+    "a mean in German": [["Mittelwert", "43.5"]],
+    "several": [[""], ["Average", "43"], ["Min", "18"], ["Max", "67"]],
+    "a source": [["Source: own survey"]],
+    "a source after a total": [[""], ["Gesamt", "60"], [""], ["Quelle: eigene Erhebung"]],
+    "a number of people": [["N = 60"]],
+    "a date of export": [[""], ["Exported on 2024-05-01 by A. B."]],
+    "an explanation": [["* in kg, as people said"]],
+    "the owner": [[""], ["© 2024 Institute"], [""], [""]],
+    "a word below numbers": [["", "continued on the next page"]],
+}
+
+
+@pytest.mark.parametrize("name,kind", every(AFTER, "csv", "csv.gz"))
+def test_rows_below_the_table_are_not_people(tmp_path, name, kind):
+    """They have fewer cells than the others, or as many. The wrong variant counts them."""
+    full = [[*row, *BLANK][:5] for row in AFTER[name]]
+    for after in (AFTER[name], full):
+        path = written(tmp_path, kind, [NAMES, *ROWS, *after])
+        assert answered(path) == EXPECTED
+        draft = incrowd.draft(path)
+        assert draft.people == PEOPLE
+        (note,) = [each for each in draft.notes if "were not read as people" in each]
+        assert all(cell in note for row in after for cell in row if cell)
+
+
+PEOPLE_AT_THE_END = {
+    "answers of one question": ["", "", "north", "", ""],
+    "no answer to a number": ["yes", "don't know", "", "", ""],
+    "a word that others have": ["no", "", "", "", ""],
+}
+
+
+@pytest.mark.parametrize("name", PEOPLE_AT_THE_END)
+def test_the_last_person_is_a_person(tmp_path, name):
+    path = written(tmp_path, "csv", [NAMES, *ROWS, PEOPLE_AT_THE_END[name]])
+    assert incrowd.draft(path).people == PEOPLE + 1
+
+
+def test_a_cell_of_several_lines_at_the_end_is_one_cell(tmp_path):
+    rows = [["yes" if n % 2 else "no", "so\nTotal" if n == 39 else "fine"] for n in range(40)]
+    path = written(tmp_path, "csv", [["smokes", "remark"], *rows])
+    assert incrowd.draft(path).people == 40
 
 
 def test_an_answer_is_not_a_total(tmp_path):
@@ -283,3 +344,14 @@ def test_an_answer_is_not_a_total(tmp_path):
     for kind in ("csv", "xlsx"):
         path = written(tmp_path, kind, [["agreement", "group"], *rows, ["Total", "x"]])
         assert incrowd.draft(path).people == 41
+
+
+def test_decimal_commas_do_not_separate_columns(tmp_path):
+    """Each row has as many commas as the header has semicolons, in three more cells."""
+    path = tmp_path / "a.csv"
+    rows = [f"{50 + n},5;{n % 7};{n},00;1.{100 + n},25" for n in range(60)]
+    path.write_text("\n".join(["weight;visits;rent;pay", *rows]), encoding="utf-8")
+    draft = incrowd.draft(path)
+    assert [column.id for column in draft.columns] == ["weight", "visits", "rent", "pay"]
+    asked = incrowd.Survey.of(_toml(draft))
+    assert incrowd.check(asked, path).accepted

@@ -199,6 +199,7 @@ def test_a_stream_of_blocks_that_are_alike_is_gzip():
     assert gzip.decompress(gzipped(b"t\n", b"wow\n" * 99, 7)) == b"t\n" + b"wow\n" * 99 * 7
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 @pytest.mark.parametrize(
     ("name", "rows"),
@@ -248,6 +249,7 @@ def growth(work, *arguments):
     return tuple(map(int, done.stdout.split()))
 
 
+@pytest.mark.slow
 def test_reports_that_unpack_to_much_are_refused(plan, tmp_path):
     """Reports are written without compression: row groups larger than ours are somebody else's."""
     header = incrowd.randomize(plan, pa.table({"a": ["yes"]}))[0]

@@ -98,6 +98,7 @@ def test_a_reader_that_fails_is_an_error_that_names_the_file(hostile, act):
     assert str(error.value).startswith(f"answers: got '{path}'; ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", ["crash", *slowly("take_memory")])
 def test_the_command_line_survives_a_reader_that_fails(hostile, tmp_path, act):
     for command in (("init",), ("check", survey_file(tmp_path))):
@@ -129,6 +130,7 @@ def test_only_what_is_held_in_memory_counts_against_the_limit(hostile):
         load_data(source)
 
 
+@pytest.mark.slow
 def test_bytes_of_a_pipe_are_read_without_a_file(hostile):
     content = hostile("").read_bytes()
     assert incrowd.load_answers(io.BytesIO(content), SURVEY).num_rows == 2
@@ -136,6 +138,7 @@ def test_bytes_of_a_pipe_are_read_without_a_file(hostile):
         incrowd.load_answers(io.BytesIO(MAGIC + b"crash"), SURVEY)
 
 
+@pytest.mark.slow
 def test_pieces_that_nobody_wants_end_their_process(hostile, started):
     tables = load_batches(hostile("many"), SURVEY, rows=1 << 20).tables
     next(tables)
@@ -163,6 +166,7 @@ incrowd.draft(sys.argv[1])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [*slowly(signal.SIGINT, signal.SIGTERM), signal.SIGKILL])
 def test_the_reader_ends_with_the_program(tmp_path, how):
     """However the program ends: Ctrl-C, a stopped job of the studio, a kill. The reader loops."""
@@ -276,6 +280,7 @@ def test_no_mutation_of_a_file_ends_the_program(tmp_path, monkeypatch, ending):
     assert refused > 10
 
 
+@pytest.mark.slow
 def test_a_column_without_a_name_is_not_read(tmp_path):
     """pyreadstat reports the name None where the list of long names has blanks."""
     path = tmp_path / "a.sav"
@@ -288,6 +293,7 @@ def test_a_column_without_a_name_is_not_read(tmp_path):
     assert [column.id for column in incrowd.draft(path).columns] == ["a"]
 
 
+@pytest.mark.slow
 def test_a_workbook_is_read_in_bounded_memory(tmp_path):
     """Rows whose only cell is far to the right, where the stated dimensions do not reach: all rows
     are read, and the cells between take no memory."""

@@ -76,6 +76,7 @@ def test_a_device_rounds_once_and_draws_its_noise_again(monkeypatch):
     assert abs((draws[:, 0] == 2).mean() - 0.5) < 4 * 0.5 / np.sqrt(200)  # 6e-5 of false alarm
 
 
+@pytest.mark.slow
 def test_a_simulation_rounds_anew_or_keeps_both():
     survey = planned(optional=True).survey.model_copy(update={"crowd": 300})
     given = answers(400)
@@ -98,6 +99,7 @@ def test_no_answer_is_no_amount():
     assert figures.total.estimate == pytest.approx(1500 * figures.mean.estimate, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_the_table_the_page_and_the_json_have_the_mean(tmp_path):
     plan = planned()
     found = incrowd.estimate(plan, incrowd.randomize(plan, answers(), simulation_seed=6))
@@ -111,6 +113,7 @@ def test_the_table_the_page_and_the_json_have_the_mean(tmp_path):
     assert f"{found.amounts['hours'].mean.estimate:.2f}" in page and "median" in page
 
 
+@pytest.mark.slow
 def test_shares_of_edges_are_not_called_shares_of_people(tmp_path):
     """1.4% of the people work 10 hours or more, but far more answers are rounded to 10. Every way
     to show the table says so; a table without amounts is of people."""

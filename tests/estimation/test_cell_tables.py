@@ -338,6 +338,7 @@ def test_constrained_least_squares_is_the_nearest_point_in_the_metric_of_the_noi
     assert distance(plain) > distance(found) + 1e-3
 
 
+@pytest.mark.slow
 def test_the_bootstrap_draws_noise_of_the_tables_covariance():
     """Without a constraint the fit is the draw: its spread is that of noise plus sampling, within
     5 standard errors of 4,000 draws. Wrong: the noise of a single message's cells."""

@@ -62,6 +62,7 @@ FALSE = [(20_000, 0.001), (1_000_000, 7.54e-5), (2000, 0.03)]
 SLOWLY = [pytest.param(*each, 1500, marks=pytest.mark.slow) for each in FALSE]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("people", "q", "trials"), [(*FALSE[0], 100), *SLOWLY])
 def test_hardly_anything_false_rises_above_the_noise(people, q, trials):
     """1,000 answers that nobody gave, 300 or 1,500 collections: any false mark in 5% of them at

@@ -95,6 +95,7 @@ def deviance(counts, laws):
     return total, free
 
 
+@pytest.mark.slow
 def test_the_law_of_the_counts_is_that_of_the_sampler():
     """40 collections of the same 40 people, randomized as real ones are; 3,000 of the oracle. A
     chi-square of all counts and the variance of their sum, that of independent counts: false alarms

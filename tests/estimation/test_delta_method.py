@@ -120,6 +120,7 @@ def test_odds_ratios_of_overlapping_options_use_the_margin():
     assert np.allclose(joint.estimate, cells, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_what_rests_on_an_empty_group_is_left_open():
     """The third group is empty: at least 80 of 100 surveys exclude no share in it (90% at least; by
     chance fewer in 1 of 500), and their difference from a known share can be anything else."""

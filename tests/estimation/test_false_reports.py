@@ -15,7 +15,7 @@ import pytest
 import incrowd
 from incrowd.estimation.displayed import quality
 from incrowd.plans.slots import slots, slots_of_messages
-from tests.conftest import cells_survey, slowly
+from tests.conftest import cells_survey, one_in, slowly
 from tests.oracles.releases import stated_release
 
 PEOPLE = 40
@@ -98,6 +98,7 @@ def test_the_mean_of_amounts_says_what_one_sender_can_do(kind, rows):
         assert from_each[worst] == pytest.approx(stated[worst])
 
 
+@pytest.mark.slow
 def test_weighted_means_have_an_influence_of_their_own():
     """Weights multiply what one sender can do; a bound for all that she can send."""
     questions = [
@@ -124,7 +125,7 @@ def test_weighted_means_have_an_influence_of_their_own():
     assert min(stated) > plain  # the influence without weights would be too small
 
 
-@pytest.mark.parametrize("mixers", [1, 2])
+@pytest.mark.parametrize("mixers", one_in(2, [1, 2]))
 def test_with_two_mixers_one_sender_has_the_slots_of_each_message_and_no_others(mixers):
     """A sender fills an upload in every way with reports of one cell of each message.
 

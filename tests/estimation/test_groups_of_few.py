@@ -158,6 +158,7 @@ def test_a_share_without_noise_has_the_interval_of_wilson(given, people):
     assert groups.interval(SHARE, 0.95) == pytest.approx(tuple(ends), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_distance_of_a_comparison_is_the_least_over_all_pairs_of_shares():
     """Oracle: a general minimizer, over the share of the first group."""
     values, covariance = cells(SETTINGS["rare answers"][0], 300, EPSILON_4, 12, 6)
@@ -234,6 +235,7 @@ def bits(trials, seed):
     return setting.joints(setting.collections(seed, trials), margin=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "made", [partial(tables, [[0.1, 0.4], [0.04, 0.46]], 300, EPSILON_4), *slowly(bits)]
 )
@@ -250,6 +252,7 @@ def test_the_figures_of_a_table_agree_for_each_answer_and_reference(made):
     assert 0 < rejections < 10
 
 
+@pytest.mark.slow
 def test_zero_in_the_interval_of_v_beside_a_small_p_value_is_explained():
     """15 tables, with small p-values beside intervals that include zero and that do not."""
     kinds = set()

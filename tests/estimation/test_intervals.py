@@ -54,6 +54,7 @@ def test_intervals_cover_and_wrong_ones_do_not(table, people, copies):
 # --- all cells at once -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [4, *slowly(1)])
 def test_simultaneous_intervals_cover_jointly_and_single_ones_do_not(copies):
     """4,000 collections: right intervals fall below .94 with probability .002. The multiplier of

@@ -147,6 +147,7 @@ def of_strata(trials, seed):
     return joints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [100, pytest.param(4000, marks=pytest.mark.slow)])
 def test_stratified_differences_cover(trials):
     """Smokers among the women less those among the men, in shares of all people: 4 standard errors

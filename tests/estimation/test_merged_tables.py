@@ -93,6 +93,7 @@ def test_open_answers_are_merged_by_adding_their_people():
     assert after[0] == pytest.approx(before[0] + before[2], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_margins_are_given_for_the_answers_as_asked_or_as_merged():
     plan, reports = collected()
     as_asked = {"q": {"a": 0.4, "b": 0.2, "c": 0.3, "d": 0.1}}

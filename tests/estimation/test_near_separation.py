@@ -74,6 +74,7 @@ def coverage(found, expected):
     return np.mean((ends[..., 0] <= expected) & (expected <= ends[..., 1]), axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [*slowly(True), False])
 def test_firths_fit_takes_the_place_of_one_that_most_surveys_refuse(monkeypatch, weighted):
     """In every collection, whether or not the plain fit exists. Wrong: nothing, or the plain."""
@@ -93,6 +94,7 @@ def test_a_fit_with_enough_people_has_no_penalty(monkeypatch):
         assert not any("close to separation" in note for note in found.notes())
 
 
+@pytest.mark.slow
 def test_no_error_is_shown_beside_an_interval_with_an_open_end(monkeypatch):
     """Wrong: an error of .6 beside "below 3.5"."""
     open_ends = 0

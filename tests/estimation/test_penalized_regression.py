@@ -173,6 +173,7 @@ def collections(trials, seed, **changed):
     return crowd.tables(crowd.strata[0], seed, trials)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [1, *slowly(3)])
 def test_the_truth_is_seldom_refused(copies):
     """Wrong: the errors of the sampling alone."""

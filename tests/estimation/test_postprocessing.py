@@ -288,6 +288,7 @@ def test_bootstrap_knows_that_copies_are_not_people():
     assert not np.allclose(spread(people * copies, 1), wanted, rtol=tolerance)
 
 
+@pytest.mark.slow
 def test_bootstrap_sees_no_bias_in_the_raw_estimate():
     channels = channels_of(FOUR[:2], NOISY)
     found = bootstrap_bias(lambda c: raw(FOUR[:2], NOISY, c), SMALL, channels, 200, draws=1000)

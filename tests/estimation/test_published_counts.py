@@ -227,6 +227,7 @@ def test_p_values_are_those_of_the_law():
 # --- noise that is drawn again -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_bootstrap_draws_noise_by_the_law():
     """The noise of a reading has its covariance; 3,000 draws, within 6 standard errors."""
     plan = plan_of(survey_of([*QUESTIONS, AGE]), ("smokes", "team"), ("team", "age"), law=FLAT)
@@ -261,6 +262,7 @@ def trials(plan, population, fixed):
     return trial, list(zip(*(trial.run(generator, stream) for _ in range(TRIALS)), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("fixed", "strata"), [(False, False), (True, True)])
 def test_simulated_surveys_have_the_theoretical_errors(fixed, strata):
     """Two draws in each of 300 collections: variances within 6 standard errors of the theory, the

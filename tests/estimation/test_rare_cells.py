@@ -95,6 +95,7 @@ def test_intervals_of_rare_cells_cover_in_many_collections(name):
     assert np.mean(off) >= LEAST
 
 
+@pytest.mark.slow
 def test_max_t_covers_jointly_where_hardly_any_report_shows_all_bits(monkeypatch):
     """The issue's table, 400 collections: 95% or more all at once (at least 92% with probability
     .998); it was 63.5%, and narrower than the single intervals in more than half."""
@@ -120,6 +121,7 @@ def covered_by(made, truth):
     return np.mean([o <= h for o, h in zip(off, half, strict=True)], axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [300, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("noise", [0.001, 0.02])
 def test_rare_cells_among_those_who_answered_cover(noise, trials):
@@ -134,6 +136,7 @@ def test_rare_cells_among_those_who_answered_cover(noise, trials):
     assert found.min() >= (LEAST if trials > 1000 else 0.95 - 4 * np.sqrt(0.05 * 0.95 / trials))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [300, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("noise", [0.001, 0.02])
 def test_rare_cells_weighted_to_a_margin_cover(noise, trials):

@@ -241,6 +241,7 @@ def test_a_forecast_has_a_page_as_well():
     assert "How to read" not in shown and "<svg" not in shown
 
 
+@pytest.mark.slow
 def test_a_formula_says_outcome_and_predictors():
     plan, reports = collected("one message")
     asked = {"outcome": "ill", "on": ["smokes", "age=old", "smokes:age=old"]}

@@ -136,6 +136,7 @@ def test_noise_alone_is_that_of_those_who_answered(known):
     assert all(each.standard_error < 1e-3 for each in result.of_rows)
 
 
+@pytest.mark.slow
 def test_every_output_says_to_whom_figures_refer(known, tmp_path):
     plan, reports, counts = known
     share = f"{100 * counts[:2, :2].sum() / PEOPLE:.1f}% of the people"

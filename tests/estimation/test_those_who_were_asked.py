@@ -17,6 +17,7 @@ from rich.console import Console
 from scipy.stats import norm
 
 import incrowd
+from incrowd.errors import TableError
 from incrowd.presentation.terminal import terminal
 from tests.oracles.cell_collections import CellCollections, noise_of
 
@@ -179,3 +180,27 @@ def test_they_are_in_every_form_of_the_results(people, tmp_path):
     assert "% of those who were asked" in printed.getvalue()
     incrowd.save_estimates(estimates, tmp_path / "page.html")
     assert "those who were asked" in (tmp_path / "page.html").read_text()
+
+
+def test_a_filter_is_not_compared_with_what_it_decides(people):
+    """Everybody who is asked how many said yes to the filter; of all people, both can differ."""
+    plan = incrowd.plan(survey(tables="any"))
+    reports = incrowd.randomize(plan, people, simulation_seed=1)
+    for pair in (("smokes", "count"), ("count", "smokes")):
+        with pytest.raises(TableError, match="asked 'count', 'smokes' is 'yes'"):
+            incrowd.compare(plan, reports, *pair)
+    whole = incrowd.compare(plan, reports, "smokes", "count", of_those_who_answered=False)
+    assert whole.answers == (*COUNT["options"], "not asked")
+    merge = {"count": [["some", "many"]]}
+    with pytest.raises(TableError, match="'smokes' is 'yes'"):
+        incrowd.compare(plan, reports, "smokes", "count", merge=merge)
+
+
+def test_a_model_says_that_people_were_not_asked(people):
+    ages = np.random.default_rng(2).choice(["young", "old"], len(people))
+    age = {"id": "age", "type": "choice", "options": ["young", "old"]}
+    plan = incrowd.plan(survey(tables="any", question=[FILTER, ASKED, age]))
+    reports = incrowd.randomize(plan, people.append_column("age", [ages]), simulation_seed=1)
+    model = incrowd.regress(plan, reports, outcome="count=few", on=["age"])
+    assert 0.5 < model.left_out < 0.7
+    assert "left out: they were not asked, or did not answer" in " ".join(model.notes())

@@ -142,6 +142,7 @@ def test_totals_and_counts_are_of_the_people_whom_margins_state(people):
     assert crossed.counts[:-1, -1] == pytest.approx(whole * SHARES, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_amounts_without_weights_stay_as_they_are():
     """Of those who answered is what a mean is anyway."""
     plain, answered = estimate(epsilon=14.0), estimate(epsilon=14.0, of_those_who_answered=True)
@@ -399,6 +400,7 @@ def test_the_command_counts_what_margins_need(tmp_path):
 # --- comparisons ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_groups_are_compared_among_weighted_people():
     found = incrowd.compare(plan(), reports(), "faculty", "visits", margins=BOTH)
     each, columns = weights(BOTH, answers()), answers()

@@ -237,6 +237,7 @@ def test_without_noise_the_coefficients_are_those_of_statsmodels_with_raking_wei
     assert np.abs(values - logit(shares)).max() > 0.1
 
 
+@pytest.mark.slow
 def test_the_errors_are_those_of_numerical_derivatives(monkeypatch):
     """Of raking and of the fit together, by the share of each cell: the jackknife of so many people
     that one more is a derivative. Wrong: weights as known."""

@@ -192,6 +192,7 @@ def test_threads_work_on_both_sides_of_a_fork():
     assert printed(FORK) == ["True 0 True"]
 
 
+@pytest.mark.slow
 def test_threads_may_load_the_same_machine_code_at_once():
     code = """
 import numpy as np

@@ -258,10 +258,6 @@ MISTAKES = {
         read_here(excel, book, sheet="wave 2"),
         "a.xlsx has no such sheet; did you mean Wave 2? use one of Sheet, Wave 2",
     ),
-    "a total in a CSV file": (
-        load("a.csv", "a,b\nyes,1\nno,2\nyes,3\nTotal,6\n"),
-        "the last row looks like a total, not like a person: 'Total, 6'; drop it",
-    ),
     "a sheet without a table": (
         read_here(excel, sheets([["Please read"]], TABLE)),
         "the sheet 'Part 1' has no table; use sheet='Part 2'; the sheets are Part 1, Part 2",
@@ -274,9 +270,9 @@ MISTAKES = {
         read_here(excel, sheets([*TABLE, [None], [None, "see page 2"]])),
         "row 9 has a single cell, 'see page 2', apart from the table; drop it if it is not",
     ),
-    "a total": (
-        read_here(excel, sheets([*TABLE, ["Total", None, 9]])),
-        "the last row looks like a total, not like a person: 'Total, 9'; drop it",
+    "another table below a table": (
+        read_here(excel, sheets([*TABLE, [None], ["n", "x", "people"], ["yes", "x", "all"]])),
+        "rows 9 to 10 below the table seem to be another table, not people: 'n, x, people'; drop",
     ),
     "a strict workbook": (
         read_here(excel, rezipped(strict)),
@@ -422,8 +418,32 @@ MISTAKES = {
         "separator of c: got '|'; only a `multi` question has several answers",
     ),
     "a separator in an option": (
-        choice(type="multi", at_most=2, options=["a|b", "c"], separator="|"),
-        "separator of c: got '|'; 'a|b' contains it; choose another separator",
+        choice(type="multi", at_most=2, options=["a|b", "a", "b"], separator="|"),
+        "separator of c: got '|'; 'a|b' contains it and could be a list of other answers",
+    ),
+    "columns of one answer": (
+        choice(columns={"a": "good"}),
+        "columns of c: got a list of 'a'; only a `multi` question has a column for each option",
+    ),
+    "columns beside a column": (
+        choice(type="multi", at_most=2, options=["x", "y"], column="a", columns={"b": "x"}),
+        "columns of c: got a list of 'b' in addition to `column` or `separator`; keep only one",
+    ),
+    "a column of no option": (
+        choice(type="multi", at_most=2, options=["x", "y"], columns={"b": "z"}),
+        "columns of c: column 'b' stands for 'z'; a column should stand for one of",
+    ),
+    "a sign of no number": (
+        choice(type="multi", at_most=2, options=["x", "y"], thousands=","),
+        "thousands of c: got ','; a `multi` question has no numbers; leave it out",
+    ),
+    "a letter between digits": (
+        choice(decimal="x"),
+        "decimal of c: got 'x'; should be a sign between digits, such as a comma",
+    ),
+    "one sign for two things": (
+        choice(thousands="."),
+        "thousands of c: got '.'; the same sign separates thousands and decimals",
     ),
     "codes of no question": (
         lambda _: survey(codes=[{"question": "b", "missing": ["NA"]}]),

@@ -57,6 +57,12 @@ def silent(function, *arguments):
     return call
 
 
+def filtered(_):
+    """A comparison of a question with the one that decides whether it is asked."""
+    asked = incrowd.plan(survey(YESNO, DRINKS | {"asked_if": "a = yes"}, tables="any"))
+    incrowd.compare(asked, [], "a", "drinks")
+
+
 def apart(_):
     """Questions of two messages."""
     messages = [{"questions": ["a"]}, {"questions": ["c"]}]
@@ -95,6 +101,7 @@ CASES = {
     "margins of another message": apart,
     "margins of three wide questions": lambda _: wide(WIDE | {"id": "d"}, WIDE | {"id": "e"}),
     "margins of two wide questions": lambda _: wide(WIDE | {"id": "d"}),
+    "a comparison with what decides a condition": filtered,
     "merged answers of no table": lambda _: incrowd.estimate(
         plan(), sent(), merge={"a": [["no", "maybe"]]}
     ),

@@ -124,6 +124,13 @@ CASES = {
     "a condition on another edge": asked_if("n >= 19"),
     "a condition on the number of an answer": asked_if("a >= 1"),
     "a condition on an unknown question": asked_if("q = yes"),
+    "a regression on what decides a condition": lambda _: survey(
+        YESNO, B | {"asked_if": "a = yes"}, regression=[{"outcome": "b", "on": ["a"]}]
+    ),
+    "states as one answer": regression(
+        YESNO | {"id": "c", "optional": True, "asked_if": "a = yes"},
+        merge={"c": [["no answer", "not asked"]]},
+    ),
     "no survey file": lambda folder: incrowd.Survey.load(folder / "none.toml"),
     "a survey file of 17 MiB": load(" " * (17 << 20)),
     "a survey file that is no text": load(b"\xff\xfe"),

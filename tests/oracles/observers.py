@@ -9,7 +9,7 @@ answers of one person are compared, in both orders.
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from itertools import combinations, combinations_with_replacement, product
 from typing import NamedTuple
@@ -25,6 +25,7 @@ from incrowd.plans.ledger import permanent
 from incrowd.plans.slots import Pools, fit, most_reports, shared
 from incrowd.sampling.records import segments
 from incrowd.survey import Survey, takes_words
+from incrowd.survey.conditions import comparisons
 
 Bits = tuple[int, ...]
 Law = dict[tuple, float]  # of what one person sends
@@ -96,16 +97,35 @@ def words(question) -> list[str]:
     raise AssertionError("some bits are set by no word")
 
 
+def deciding(survey: Survey, ids: Iterable[str]) -> set[str]:
+    """Some questions, and all on whose answers it depends whether they are asked."""
+    found, left = set(), [*ids]
+    while left:
+        found.add(id := left.pop())
+        condition = survey.question(id).asked_if
+        left += [each.question for each in (comparisons(condition) if condition else ())]
+    return found
+
+
 class Encoder:
-    """The real records of every combination of answers to some questions of a survey."""
+    """The real records of every combination of answers to some questions of a survey.
+
+    Answers to the questions that decide whether these are asked are combined with theirs. What is
+    answered without being asked does not count, so that some combinations are the same.
+    """
 
     def __init__(self, survey: Survey, ids: Sequence[str]) -> None:
-        self.ids = tuple(ids)
-        self.every = list(product(*(answers(survey.question(id)) for id in ids)))
-        rest = {q.id: answers(q)[0] for q in survey.questions if q.id not in ids}
-        columns = {id: [each[i] for each in self.every] for i, id in enumerate(ids)}
-        columns |= {id: [answer] * len(self.every) for id, answer in rest.items()}
-        self.people = EncodedAnswers.of(survey, pa.table(columns))
+        needed = deciding(survey, ids)
+        self.ids = tuple(q.id for q in survey.questions if q.id in needed)
+        every = list(product(*(answers(survey.question(id)) for id in self.ids)))
+        rest = {q.id: answers(q)[0] for q in survey.questions if q.id not in needed}
+        columns = {id: [each[i] for each in every] for i, id in enumerate(self.ids)}
+        columns |= {id: [answer] * len(every) for id, answer in rest.items()}
+        people = EncodedAnswers.of(survey, pa.table(columns))
+        unlike = np.array([*{record_of(people, n): n for n in range(len(every))[::-1]}.values()])
+        unlike.sort()
+        self.every = [every[n] for n in unlike]
+        self.people = people.take(unlike)
 
     def rounded(self, number: int) -> Iterator[tuple[float, EncodedAnswers]]:
         """The ways to round the amounts of a person, each with its chance."""
@@ -119,6 +139,16 @@ class Encoder:
                 encoded[id] = encoded[id].drawn(np.array([up]))
             if chance:
                 yield chance, person._replace(encoded=encoded)
+
+
+def record_of(people: EncodedAnswers, number: int) -> tuple:
+    """What is encoded of one person, to compare it with that of others."""
+    encoded = people.take(np.array([number])).encoded.values()
+    return tuple(
+        part.tobytes() if isinstance(part, np.ndarray) and part.dtype != object else str(part)
+        for each in encoded
+        for part in (each.places, each.words, each.up)
+    )
 
 
 def records(message: Message, person: EncodedAnswers) -> Iterator[tuple[float, Bits]]:
@@ -210,11 +240,12 @@ class Part(NamedTuple):
 
 
 class Unit:
-    """Messages whose reports depend on each other: by their questions, what devices remember, or
-    what fits into an upload.
+    """Messages whose reports depend on each other: by their questions, the questions that decide
+    whether these are asked, what devices remember, or what fits into an upload.
 
     Given everybody's answers, what is seen of it is independent of all other units; so are the
-    answers, in the worst case.
+    answers, in the worst case. (Of a question whose responses devices remember, and one that
+    depends on it and is answered anew, this is more than the worst case.)
     """
 
     def __init__(
@@ -454,11 +485,12 @@ def units(rounds: Sequence[Round], target: int) -> list[Unit]:
 
 
 def _sharing(rounds: Sequence[Round], parts: Sequence[Part]) -> list[list[Part]]:
-    """The parts, those that share a question of one survey together."""
+    """The parts, those that share a question of one survey together, or one that decides."""
     groups: list[tuple[set, list[Part]]] = []
     for part in parts:
         plan = rounds[part.round].plan
-        asked = {(plan.survey.name, id) for id in plan.messages[part.message].ids}
+        ids = deciding(plan.survey, plan.messages[part.message].ids)
+        asked = {(plan.survey.name, id) for id in ids}
         together = [group for group in groups if group[0] & asked]
         groups = [group for group in groups if not group[0] & asked]
         names = asked.union(*(names for names, _ in together))

@@ -1,6 +1,6 @@
-"""Twenty-one features, and for every two of them how they meet: the data behind docs/pairs.md.
+"""Twenty-two features, and for every two of them how they meet: the data behind docs/pairs.md.
 
-`PAIRS` has a case for each of the 210 pairs. A scenario is a survey with both features, sent with
+`PAIRS` has a case for each of the 231 pairs. A scenario is a survey with both features, sent with
 known noise and carried out; `meeting` has the observers' sight of it and what is promised.
 `python -m tests.oracles.pairs` writes the table of the manual.
 """
@@ -42,6 +42,7 @@ FEATURES = (
     "open", "memoized", "rounds", "rows", "colluding", "ledger", "contradicted", "withdrawn",
     "local_only", "outlier", "copies", "cells", "parities", "explore", "weights", "optional",
     "multi", "amount", "text", "own randomizer", "services",
+    "condition",
 )  # fmt: skip
 
 # --- surveys -------------------------------------------------------------------------------------
@@ -52,7 +53,7 @@ TYPES = {
     "text": {"type": "text", "block": 2, "cohorts": 2},
 }
 OF_MESSAGES = ("services", "parities", "cells", "copies", "memoized")
-OF_QUESTIONS = ("multi", "amount", "text", "own randomizer", "optional")
+OF_QUESTIONS = ("multi", "amount", "text", "own randomizer", "optional", "condition")
 ONE_BIT = {"kind": "bit", "one_if_zero": 0.125, "one_if_one": 0.75}
 FLIP = {"kind": "bit flip", "noise": 0.1875}
 K_ARY = {"kind": "k-ary", "keep": 0.6875}
@@ -64,7 +65,7 @@ APART = {
     for one, others in {
         "services": ("cells",),
         "cells": ("text", "own randomizer", "copies"),
-        "parities": ("text", "own randomizer", "copies", "optional", "multi", "cells"),
+        "parities": ("text", "own randomizer", "copies", "optional", "multi", "cells", "condition"),
         "memoized": ("amount", "text", "copies"),
     }.items()
     for pair in ((one, other) for other in others)
@@ -93,6 +94,8 @@ def questions_of(number, features, survey):
     questions = [{"id": f"q{number}{i}"} | kind for i, kind in enumerate(kinds)]
     if "optional" in features:
         questions[0]["optional"] = True
+    if "condition" in features:
+        questions[0]["asked_if"] = f"{filter_of(number, survey)} = yes"
     if "own randomizer" in features:
         questions[0]["randomizer"] = randomizer(features, survey)
     if "memoized" in features:
@@ -102,13 +105,24 @@ def questions_of(number, features, survey):
     return questions
 
 
+def filter_of(number, survey):
+    """The question that decides whether the first one of a message is asked.
+
+    It is the weight, a question of the message before, or a question more.
+    """
+    if "weights" in survey:
+        return "weight"
+    return f"q{number - 1}1" if number else "filter"
+
+
 def randomizer(features, survey):
     """A randomizer that a question with these features can have."""
     if "memoized" in features:
         return TWO_STAGES | {"memoized": True}
     if "text" in features or "outlier" in survey:
         return FLIP
-    return K_ARY if "optional" in features and not features & TYPES.keys() else ONE_BIT
+    one_of_three = features & {"optional", "condition"} and not features & TYPES.keys()
+    return K_ARY if one_of_three else ONE_BIT
 
 
 def survey_of(features, honest=3, delta=0.9, name="now", epsilon=1.0):
@@ -143,9 +157,12 @@ def survey_of(features, honest=3, delta=0.9, name="now", epsilon=1.0):
 def asked_together(features):
     """The questions of a survey, and the messages that they are sent in."""
     several = [(questions_of(n, {*f}, features), f) for n, f in enumerate(messages_of(features))]
+    first, some = several[0]
     if "weights" in features:  # of parities, in the place of the second question
         weight = {"id": "weight", "type": "yesno"}
-        several[0][0][1:] = [*several[0][0][1 + ("parities" in several[0][1]) :], weight]
+        first[1:] = [*first[1 + ("parities" in some) :], weight]
+    if "condition" in some:
+        several = [*filtered(first, some), *several[1:]]
     groups = []
     for questions, some in several:
         ids = [question["id"] for question in questions]
@@ -156,6 +173,17 @@ def asked_together(features):
             groups[-1] |= {"parities": True}
             groups += [{"questions": [id], "cells": True} for id in ids]
     return [question for questions, _ in several for question in questions], groups
+
+
+def filtered(questions, features):
+    """A message after its filter, which has a message of its own where tables are sent."""
+    if questions[-1]["id"] == "weight":
+        return [(questions[::-1], features)]
+    memoized = {"memoized": True} if "memoized" in features else {}
+    deciding = {"id": "filter", "type": "yesno"} | memoized
+    if {"cells", "services"} & {*features}:
+        return [([deciding], ["cells"]), (questions, features)]
+    return [([deciding, *questions], features)]
 
 
 # --- plans ---------------------------------------------------------------------------------------
@@ -200,14 +228,15 @@ def plan_of(raw, earlier=()):
 COLLUDER = 100  # the number of the first person who colludes
 OVER_A_NETWORK = {"contradicted", "withdrawn", "local_only"}
 NAMES_SEEN = {"contradicted", "local_only", "local"}
-MANY_ANSWERS = {"optional", "text", "multi", "parities", "cells", "own randomizer"}
+MANY_ANSWERS = {"optional", "condition", "text", "multi", "parities", "cells", "own randomizer"}
 MOST_REDRAWN = 0.03  # the chance that one person's reports do not fit, in the smallest uploads
 
 
 def honest_people(features):
     """So few that all crowds can be tried; one more than two if one of them withdraws."""
     small = {"open", "explore", "weights"} | ({"rows"} if features & MANY_ANSWERS else set())
-    small |= {"text"} if features & {"optional", "multi"} else set()
+    small |= {"text"} if features & {"optional", "multi", "condition"} else set()
+    small |= {"copies", "rounds"} if "condition" in features else set()
     return 2 if features & small and "withdrawn" not in features else 3
 
 
@@ -267,7 +296,7 @@ def draws(plan):
     terms = stated(questions=texts, **times, disposes="2100-01-02T00:00:00Z")
     shuffler = Shuffler(make_bundle(plan, terms).bundle)
     shuffler.faults = ["", said("sealed")]  # the bundle is sent, the first upload is refused
-    given = {question.id: answers(question)[0] for question in survey.questions}
+    given = {question.id: first_answer(question) for question in survey.questions}
     key = DeviceKey(bytes(32)) if plan.memoized else None
     with TemporaryDirectory() as folder:
         person = device(shuffler, folder, code=CODE)
@@ -279,6 +308,11 @@ def draws(plan):
                     person.send(given, device_key=key, keep=True)
     assert {"POST", "DELETE"} <= {request.method for request in shuffler.requests}
     return len({body[HEADER_BYTES:] for body in shuffler.bodies})
+
+
+def first_answer(question):
+    """The answer of people who give the first one to every question, and so are asked no more."""
+    return None if question.asked_if else answers(question)[0]
 
 
 def without_one(survey, ways):
@@ -548,7 +582,7 @@ def randomized(plan, where):
     """Real reports of people who all give their first answer."""
     survey = plan.survey
     rows = len(where) * survey.rows_per_person
-    columns = {q.id: [answers(q)[0]] * rows for q in survey.randomized}
+    columns = {q.id: [first_answer(q)] * rows for q in survey.randomized}
     strata = [stratum for stratum in where.values() for _ in range(survey.rows_per_person)]
     columns |= {q.id: [answers(q)[stratum] for stratum in strata] for q in survey.open}
     remembers = {"id": "id", "device_key": DeviceKey(bytes(32))} if plan.memoized else {}
@@ -682,6 +716,16 @@ REFUSED = {("rows", other): ROWS for other in ("contradicted", "withdrawn", "loc
         "message[1].cells",
         "'a' does not have exactly two answers",
     ),
+    ("parities", "condition"): Refusal(
+        asked(YES_NO, YES_NO | {"asked_if": "a = yes"}, message=PARITIES),
+        "message[1].cells",
+        "'b' does not have exactly two answers",
+    ),
+    ("open", "condition"): Refusal(
+        asked(YES_NO, YES_NO | OPEN | {"asked_if": "a = yes"}),
+        "asked_if",
+        "an open question is asked of everybody",
+    ),
     ("parities", "multi"): Refusal(
         asked(MULTI, YES_NO, message=PARITIES),
         "message[1].cells",
@@ -769,6 +813,7 @@ NAMES = {
     "text": "`text` questions",
     "own randomizer": "own randomizers",
     "services": "noise from the services",
+    "condition": "conditions",
 }
 
 

@@ -1,12 +1,19 @@
-"""The studio in tests: a client that needs no server, and the command in a process of its own."""
+"""The studio in tests: a client that needs no server, jobs that need no process, and the command
+in a process of its own."""
 
 import asyncio
+import os
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from html.parser import HTMLParser
+from multiprocessing.connection import Connection, Pipe
+from threading import Thread
+from types import SimpleNamespace
 
 import httpx
+
+from incrowd.studio import work
 
 PORT = 8642
 ORIGIN = f"http://127.0.0.1:{PORT}"
@@ -36,6 +43,30 @@ class Browser:
 
     def post(self, path, **content):
         return self.request("POST", path, **content)
+
+
+class JobThread(Thread):
+    """What the process of a job would do, in this one: results pass through a pipe here as well."""
+
+    def __init__(self, target, args):
+        super().__init__(daemon=True)
+        sender, *self.job = args
+        self.sender = Connection(os.dup(sender.fileno()), readable=False)
+
+    def run(self):
+        with self.sender, suppress(BrokenPipeError):  # the job was stopped
+            work._report(self.sender, *self.job)
+
+    def terminate(self):
+        """Nobody listens any longer."""
+
+
+class JobsHere(work.Jobs):
+    """Jobs in threads: a plan that an earlier test has made is not made again."""
+
+    def __init__(self):
+        super().__init__()
+        self._context = SimpleNamespace(Pipe=Pipe, Process=JobThread)
 
 
 @contextmanager

@@ -95,12 +95,14 @@ def test_all_pairs_are_held():
     assert asked.wanted.count(("a", "b")) == 1
 
 
+@pytest.mark.slow
 def test_weights_are_crossed_with_every_table():
     plan = incrowd.plan(survey(weights=["c"]))
     for ids in (("a", "b", "c"), ("d", "c")):
         assert any(message.holds(ids) for message in plan.messages)
 
 
+@pytest.mark.slow
 def test_explore_adds_a_joint_report_with_its_share_of_the_leak():
     """phi^d - 1 of the report against the sum of changed bits times phi - 1."""
     plan = incrowd.plan(survey(explore=0.2, crowd=5000))
@@ -112,6 +114,7 @@ def test_explore_adds_a_joint_report_with_its_share_of_the_leak():
     assert explored / (explored + others) == pytest.approx(0.2, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_crossed_stays_in_joint_reports():
     plan = incrowd.plan(
         survey(TEXT, FIXED, KEPT, crowd=20_000, table=[*TABLE, {"questions": ["f", "d"]}])
@@ -145,6 +148,7 @@ def test_without_a_shuffler_everything_is_one_report():
     assert sent(incrowd.plan(asked)) == {("a", "b", "c", "d"): False}
 
 
+@pytest.mark.slow
 def test_a_regression_is_a_table_that_is_wanted():
     """Of its questions, and of those by which it is to be weighted."""
     wanted = {"outcome": "a", "on": ["b", "c"]}
@@ -242,6 +246,7 @@ def test_the_upload_is_kept():
         incrowd.plan(survey(upload_bytes=60))
 
 
+@pytest.mark.slow
 def test_reports_per_person_are_kept():
     plan = incrowd.plan(survey(reports_per_person=2))
     assert sum(message.reports_each for message in plan.messages) <= 2

@@ -146,6 +146,7 @@ def test_no_small_crowd_beats_the_claim():
     assert claims[1].delta.upper < worst <= claims[0].delta.upper
 
 
+@pytest.mark.slow
 def test_the_table_of_fixed_cells_is_wanted():
     """Or nothing would be spent on it: its noise would be close to that of a coin."""
     asked = [{"id": id, "type": "yesno"} for id in "abcd"]

@@ -87,6 +87,7 @@ def test_earlier_rounds_are_covered():
         )
 
 
+@pytest.mark.slow
 def test_several_rows_of_a_person_are_composed():
     one, three = (
         incrowd.plan(yes_no_survey(2, crowd=20_000, rows_per_person=rows)) for rows in (1, 3)

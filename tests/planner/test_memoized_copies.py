@@ -29,6 +29,7 @@ def collections():
     return found
 
 
+@pytest.mark.slow
 def test_errors_are_no_smaller_than_what_they_claim(collections):
     """The squares of 60 errors, in claimed standard errors, against chi-square. Wrong: the copies
     taken as four reports, so that the claim is half of it."""

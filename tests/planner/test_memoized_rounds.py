@@ -97,6 +97,7 @@ def test_many_rounds_need_the_noise_of_one(question, by):
     )
 
 
+@pytest.mark.slow
 def test_others_of_the_survey_share_what_is_left():
     """Counted by hand: two one-bit collections of the choice, and one of the other a round."""
     plan = incrowd.plan(asked(WIDE, FRESH, rounds=52, crowd=300, by="blanket"))
@@ -108,6 +109,7 @@ def test_others_of_the_survey_share_what_is_left():
     assert "everything else is covered for 52 rounds" in assumption_text(plan.guarantee)
 
 
+@pytest.mark.slow
 def test_it_stands_by_itself_and_is_sent_once():
     """Copies would be the same, so that the budget goes to the others."""
     narrow = {"id": "n", "type": "yesno", "memoized": True}

@@ -198,6 +198,7 @@ def test_limits_are_kept(limit, share):
     assert 1 + found.excess <= 1.02 * (1 + search(problem).excess)
 
 
+@pytest.mark.slow
 def test_a_survey_with_other_questions_has_both():
     """The forecast says the inflation that the planner makes small."""
     more = [

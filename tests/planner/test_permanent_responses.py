@@ -57,6 +57,7 @@ def test_without_memory_copies_are_composed(tmp_path):
     assert plan.guarantee.certified_delta == pytest.approx(composed, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_fresh_questions_travel_by_themselves_and_count_for_every_copy(tmp_path):
     """Next to permanent bits they would be linked from copy to copy and from round to round."""
     old = yes_no_toml('kind = "bit flip", noise = 0.4', "old")
@@ -108,6 +109,7 @@ def answers_of_releases(ids):
     return pa.table(said | {"id": [str(i) for i in range(200)]})
 
 
+@pytest.mark.slow
 def test_messages_that_a_permanent_response_links_are_counted_as_one():
     """Two messages with the same permanent bits can be put together. Either such a plan is
     refused, or the bits differ, or the certificate covers both messages as one report."""
@@ -122,6 +124,7 @@ def test_messages_that_a_permanent_response_links_are_counted_as_one():
     assert not linked or plan.guarantee.certified_delta >= exact_if_linked()
 
 
+@pytest.mark.slow
 def test_plans_that_a_permanent_response_links_are_counted_as_one():
     """The same people are asked again, the wide question beside others than before."""
     first = incrowd.plan(linked_survey(FIRST))

@@ -41,6 +41,7 @@ def noted(plan, *people):
     return known
 
 
+@pytest.mark.slow
 def test_one_round_is_as_before_and_stands_nowhere():
     alone, said = incrowd.plan(asked()), incrowd.plan(asked(1))
     assert "rounds" not in alone.dumps() and alone.digest == said.digest
@@ -85,6 +86,7 @@ def test_all_that_can_be_seen_in_three_rounds_keeps_the_promise():
     assert leaked(once.messages[0].noise.q, 6, 0.8, 3) > 0.05  # wrong: each planned for itself
 
 
+@pytest.mark.slow
 def test_a_plan_for_one_round_does_not_keep_its_promise_in_many():
     once = incrowd.plan(asked())
     many = Contribution(tuple((schema, 4 * copies) for schema, copies in sent_by(once).reports))
@@ -118,6 +120,7 @@ def test_the_ledger_says_what_is_spent_and_left(weekly):
     assert spent(Ledger()) is None
 
 
+@pytest.mark.slow
 def test_plans_of_one_round_have_spent_something_too(weekly):
     """The whole promise of a plan; of two plans what the certificate of all that was sent says."""
     first = incrowd.plan(asked())
@@ -186,6 +189,7 @@ def test_a_later_plan_counts_the_rounds_that_were(weekly):
         known.with_plan(later, 3000).with_plan(weekly, 3000)
 
 
+@pytest.mark.slow
 def test_the_commands_count_and_refuse(tmp_path, capsys, monkeypatch):
     def call(arguments):
         monkeypatch.setattr(sys, "argv", ["incrowd", *arguments])

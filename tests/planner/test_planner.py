@@ -17,7 +17,7 @@ from incrowd.planner.loads import Load
 from incrowd.planner.precision import expected_error, guessed_excess, plan_error
 from incrowd.planner.search import joint_ways
 from incrowd.planner.task import task_of
-from tests.conftest import slowly
+from tests.conftest import one_in, slowly
 from tests.planner.conftest import pairs_survey, yes_no_survey
 
 
@@ -94,6 +94,7 @@ def test_a_budget_of_one_is_one_joint_report():
     assert [set(m.ids) for m in made.messages] == [{"q0", "q1", "q2", "q3"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", ["largest", *slowly("mean")])
 def test_messages_follow_the_wanted_tables(objective):
     """Two pairs that have nothing to do with each other travel apart, and are sharper so."""
@@ -165,7 +166,7 @@ def test_allocation_is_no_worse_than_any_on_its_grid(budget):
 
 
 @pytest.mark.parametrize("objective", ["largest", "mean"])
-@pytest.mark.parametrize("budget", [2, 5, 12])
+@pytest.mark.parametrize("budget", one_in(3, [2, 5, 12]))
 def test_mergers_that_are_not_solved_change_nothing(monkeypatch, budget, objective):
     """Against a search that solves every merger."""
     questions = [
@@ -197,6 +198,7 @@ def test_forecast_error_is_the_planners():
     assert expected_error(made.survey, made.messages) == pytest.approx(largest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("copies", [1, *slowly(3)])
 def test_a_malicious_sender_moves_a_cell_by_the_influence_at_most(copies):
     """All reports of one sender set to every pattern: the largest change is the one stated."""
@@ -253,6 +255,7 @@ def test_a_table_of_many_cells_gets_an_equal_part_of_the_leak():
     assert guessed(made) == pytest.approx(4 / a.noise.excess)
 
 
+@pytest.mark.slow
 def test_other_ways_side_by_side():
     """Each is planned anew as the survey's own messages: the effective sample that is forecast for
     its least precise table; none that keeps to the budget has a larger one than the plan, and

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import incrowd
-from tests.conftest import slowly
+from tests.conftest import one_in, slowly
 
 QUESTIONS = [
     {"id": "ill", "type": "yesno"},
@@ -131,6 +131,7 @@ def test_pairs_tell_of_a_linear_model_what_its_table_tells(changed, noise_only):
     assert estimates[0] == pytest.approx(estimates[1], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_pairs_of_two_messages_are_what_reports_of_independent_answers_tell():
     """60,000 people drawn so that nothing depends on anything: `regress` reads their reports, and
     its errors are those forecast to 3%. Wrong: one of the two messages by itself."""
@@ -155,7 +156,7 @@ def test_pairs_of_two_messages_are_what_reports_of_independent_answers_tell():
 # --- where nothing can be told ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("family", ["logistic", "linear"])
+@pytest.mark.parametrize("family", one_in(2, ["logistic", "linear"]))
 def test_where_too_few_are_asked_enough_are(family):
     """To be refused in at most one of twenty surveys. With 78% of them it is in more."""
     asked = {"outcome": "ill", "on": ["smokes", "age"], "family": family}
@@ -169,6 +170,7 @@ def test_where_too_few_are_asked_enough_are(family):
         assert (incrowd.forecast_regression(larger, **asked).refusal <= 0.05) is rare
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k_ary", [False, *slowly(True)])
 def test_pairs_know_too_little_where_the_table_does(k_ary):
     """The information, its standard error, and the people who would be enough are the same."""

@@ -118,6 +118,7 @@ def test_survey_plan_and_ledger_agree_that_it_is_local(question, rule):
     assert "the same people take part" not in assumption_text(promise)
 
 
+@pytest.mark.slow
 def test_one_release_hides_in_its_stratum():
     plan = incrowd.plan(asked(ILL, TOWN, rounds=1))
     assert sent_by(plan).linked == () and "in one release" in assumption_text(plan.guarantee)
@@ -214,6 +215,7 @@ def test_rounds_of_other_people_are_charged_with_names_by_later_plans(panel):
     assert incrowd.verify(plan).holds and not repeats(plan)
 
 
+@pytest.mark.slow
 def test_the_same_number_of_people_is_charged_once_and_the_condition_is_kept(panel):
     known = Ledger().with_plan(panel, 1000).with_plan(panel, 1000)
     plan = later(known.asked, 1.5)

@@ -183,6 +183,7 @@ def test_an_earlier_round_of_services_is_charged_without_a_crowd():
     assert second.messages[0].added.variance > alone.messages[0].added.variance
 
 
+@pytest.mark.slow
 def test_an_earlier_round_of_devices_counts_with_its_crowd():
     first = incrowd.plan(small_survey([YES_NO], 5000, noise="devices", epsilon=1.0))
     second = incrowd.plan(small_survey([THREE], 40), earlier=(first.asked,))
@@ -211,6 +212,7 @@ def check_auto(seed):
     return chosen.by_services
 
 
+@pytest.mark.slow
 def test_services_are_chosen_only_if_no_table_is_less_precise():
     assert {check_auto(seed) for seed in range(6)} == {True, False}
 

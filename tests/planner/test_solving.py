@@ -82,6 +82,7 @@ def with_delta(survey, delta):
     return incrowd.Survey.of(survey.model_dump(by_alias=True) | {"privacy": privacy})
 
 
+@pytest.mark.slow
 def test_a_delta_that_cannot_be_certified_is_refused_with_that_reason():
     """It was a plan with the noise of no crowd, and no warning."""
     survey = yes_no_survey(3, crowd=20_000, copies=2, privacy={"epsilon": 1.0, "delta": 1e-12})

@@ -193,6 +193,7 @@ def test_who_colludes_later_may_have_been_in_the_earlier_round(thousand, colludi
         incrowd.plan(survey, earlier=[thousand.asked])
 
 
+@pytest.mark.slow
 def test_a_plan_without_its_colluding_people_keeps_its_promise(thousand):
     made = incrowd.plan(one_bit("second", 2.0, crowd=2000, colluding=300), earlier=[thousand.asked])
     wrong = incrowd.plan(one_bit("second", 2.0, crowd=2000), earlier=[thousand.asked])
@@ -350,6 +351,7 @@ def test_a_digest_of_other_text_is_another_digest(rappor):
         Ledger.loads(json.dumps(old | {"collections": ["0" * 32]}))
 
 
+@pytest.mark.slow
 def test_reports_are_noted_once_also_by_their_tally(path):
     """Of a plan of several rounds, the next of which has reports of its own."""
     weekly = incrowd.plan(one_bit("weekly", 0.5, rounds=3))
@@ -434,6 +436,7 @@ SURVEY = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("always::incrowd.errors.IncrowdWarning")
 def test_the_commands_keep_a_ledger_and_refuse_its_misuse(tmp_path, first, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)

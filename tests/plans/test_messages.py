@@ -43,6 +43,7 @@ def plan():
     return planned(asked, privacy={"epsilon": 3.0, "delta": 1e-3, "analysis": "blanket"})
 
 
+@pytest.mark.slow
 def test_a_file_is_read_as_both_kinds_and_written_byte_for_byte():
     text = plan().dumps()
     again = incrowd.Plan.loads(text)

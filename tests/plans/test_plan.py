@@ -184,6 +184,7 @@ def local_noise(epsilon, distance, copies):
     return smallest_noise("local", bits(distance, copies), 2, epsilon, 0.1)
 
 
+@pytest.mark.slow
 @given(st.floats(1e-3, 30), st.integers(1, 64), st.integers(1, 50))
 @settings(deadline=None)
 def test_local_noise_is_the_smallest_that_keeps_the_promise(epsilon, distance, copies):

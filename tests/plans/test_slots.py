@@ -88,6 +88,7 @@ def test_answers_that_travel_together_have_as_many_slots_as_copies():
     assert tail(plan_of("bits"), (3,)) == 0 and tail(plan_of("bits"), (2,)) == 1
 
 
+@pytest.mark.slow
 def test_messages_of_cells_share_one_pool_beside_the_copies_of_joint_reports():
     """By adding the cells of all messages one after the other. Wrong: slots for each message."""
     message = [
@@ -111,6 +112,7 @@ def test_messages_of_cells_share_one_pool_beside_the_copies_of_joint_reports():
     assert number < sum(apart) + 2
 
 
+@pytest.mark.slow
 def test_permanent_sets_have_slots_of_their_own():
     """Whether a set fits must not depend on what is drawn anew beside it."""
     asked = [{"memoized": True, **FIVE}, {**FIVE, "id": "other"}, {**TOOLS, "memoized": True}]

@@ -47,6 +47,7 @@ class TestExample:
         for example in examples(plan):
             assert 0 <= example.log_ratio <= plan.guarantee.local_epsilon * (1 + 1e-9)
 
+    @pytest.mark.slow
     def test_the_flips_have_the_chances_of_the_plan(self):
         """1,000 bits, one of them set; 5 standard errors, a false alarm in 2 million."""
         plan = local_plan({"id": "c", "type": "choice", "options": [f"o{i}" for i in range(1000)]})

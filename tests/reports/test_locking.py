@@ -84,6 +84,7 @@ def local_plan(name, earlier=()):
     return incrowd.plan(incrowd.Survey.of(raw), earlier=earlier)
 
 
+@pytest.mark.slow
 def test_many_who_note_in_one_ledger(processes, tmp_path):
     """Each plan covers those before it, so that many orders are possible, and none with all: an
     entry is there exactly if its writer was not told otherwise."""
@@ -104,6 +105,7 @@ def test_many_who_note_in_one_ledger(processes, tmp_path):
     assert len(noted) + len(reasons) == WRITERS
 
 
+@pytest.mark.slow
 def test_rounds_that_cover_each_other_are_all_noted(processes, tmp_path):
     """Ten writers who try again until their turn has come: all entries, in order."""
     plans = []

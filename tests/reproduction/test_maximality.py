@@ -84,6 +84,7 @@ def test_the_conjecture_fails(rows):
     assert third.verdict.startswith("wrong")
 
 
+@pytest.mark.slow
 def test_a_third_option_is_worse(rows):
     """Three options, N = 1000, the crowd on the third: 400,000 simulated collections.
 

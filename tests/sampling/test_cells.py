@@ -58,6 +58,7 @@ def test_three_bits_have_the_exact_law():
     assert not fits(seen, law(q, set_again=0.05))
 
 
+@pytest.mark.slow
 def test_people_come_one_after_the_other_with_their_own_bits():
     """Two people, two bits, the first of the first person set: the numbers of all set bits in
     turn, 1,500 times, against the law by listing 16 outcomes. Wrong: the person who set the bit
@@ -197,6 +198,7 @@ def test_the_order_of_the_reports_is_lost(small):
 # --- wrong use -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_table_with_another_question_is_refused():
     questions = [
         {"id": "home", "type": "choice", "options": list("abc"), "cells": True},

@@ -50,6 +50,7 @@ def uniform(folder, choose):
     return statistic < chi2.isf(ALARM, 23)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [100, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_order_is_equally_likely(tmp_path, monkeypatch, most):
     """Also where buckets with more than one report are spread again. False alarm 1e-6. Wrong:

@@ -76,6 +76,7 @@ def number_fits(ones, total, chance):
     return stats.binomtest(int(ones), total, chance).pvalue > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_flips_have_the_right_rate_and_are_independent_over_values_and_bits():
     """10,000 values of 8 bits. Wrong: 5% off."""
     rows = np.array([flips_of(value=str(v), bits=8) for v in range(10_000)])

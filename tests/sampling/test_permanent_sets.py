@@ -112,6 +112,7 @@ def seen_of(**given):
     return found
 
 
+@pytest.mark.slow
 def test_sets_have_the_exact_law():
     """Of 12,000 devices. Wrong: a tenth more noise."""
     seen = seen_of(chosen=(1,), bits=3)
@@ -119,6 +120,7 @@ def test_sets_have_the_exact_law():
     assert not fits(seen, law(0.275, {1}, 3))
 
 
+@pytest.mark.slow
 def test_where_there_is_no_room_the_law_is_that_of_the_sets_which_fit():
     """Wrong: the law of a device that leaves out what is too much."""
     seen = seen_of(chosen=(1,), bits=4, most=2)

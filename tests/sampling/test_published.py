@@ -133,6 +133,7 @@ def test_noise_is_added_by_the_law_as_often_as_readers_need(service, draws):
     assert misfit(inside_of_wrong, wrong) < 1e-12
 
 
+@pytest.mark.slow
 def test_noise_of_cells_and_of_draws_is_independent():
     """Correlations of 30,000 pairs within 6 standard errors; equal noise is seen."""
     law, stream = AdditiveNoise.laplace(0.5, most=40), Keystream.for_simulation(7)
@@ -234,6 +235,7 @@ def test_files_in_many_batches_have_the_same_counts(tmp_path, monkeypatch, open_
     assert [each.draws for each in loaded] == [1] * len(loaded)
 
 
+@pytest.mark.slow
 def test_a_file_in_many_batches_gets_noise_once(tmp_path, monkeypatch):
     """Noise for each of 15 batches would be seen: its sum has a variance 15 times as large."""
     plan, known = plan_of(survey_of()), answers(60)
@@ -250,6 +252,7 @@ def test_a_file_in_many_batches_gets_noise_once(tmp_path, monkeypatch):
     assert 0.5 * law < variance < 1.6 * law
 
 
+@pytest.mark.slow
 def test_joint_reports_of_the_same_plan_are_shuffled_as_ever(tmp_path, monkeypatch):
     survey = survey_of(crowd=12)
     flips = JointReport(questions=(survey.question("team"),), noise_numerator=1 << 30)

@@ -377,6 +377,7 @@ def test_pages_and_data_tell_strata_apart(made, reports, tmp_path):
     assert "does not cover faculty" in page
 
 
+@pytest.mark.slow
 def test_the_page_has_each_stratum_folded_away(made, known, reports):
     """Its tables are those of the file: the same estimates, of its own people."""
     found = incrowd.estimate(made, reports)

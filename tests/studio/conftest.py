@@ -2,12 +2,15 @@ import re
 
 import pytest
 
+import incrowd
+from incrowd.planner.plan import make_plan
+from incrowd.studio import preparation
 from incrowd.studio.access import SessionKeys
 from incrowd.studio.app import application
 from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Projects
-from incrowd.studio.work import Jobs
-from tests.oracles.studio import ORIGIN, PORT, Browser
+from tests.conftest import once
+from tests.oracles.studio import ORIGIN, PORT, Browser, JobsHere
 
 
 def fields(page):
@@ -20,11 +23,22 @@ def fields(page):
     return {name[1]: value[1] if value else "" for name, value in named if name}
 
 
+planned_once = once(make_plan)
+
+
 @pytest.fixture
-def studio(tmp_path):
+def jobs(request):
+    """Tests of processes name the class that starts some."""
+    return getattr(request, "param", JobsHere)()
+
+
+@pytest.fixture
+def studio(tmp_path, jobs, monkeypatch):
     folder = tmp_path / "surveys"
     folder.mkdir()
-    studio = Studio(Projects(folder), Jobs())
+    monkeypatch.setattr("incrowd.planner.plan.make_plan", planned_once)
+    monkeypatch.setattr(preparation, "plan", incrowd.plan)
+    studio = Studio(Projects(folder), jobs)
     yield studio
     studio.jobs.stop_all()
 

@@ -320,6 +320,7 @@ def forms(page, answer):
     return [(fields, name) for fields, name in every if fields["answer"] == answer]
 
 
+@pytest.mark.slow
 def test_the_same_code_of_many_columns_is_decided_at_once(browser, alike):
     before = decisions(alike.document())
     open_ids = [each.id for each in before if each.code == "999"]

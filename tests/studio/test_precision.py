@@ -12,6 +12,7 @@ from incrowd.studio.certifying import certified_crowd, certified_plan
 from incrowd.studio.chosen_values import number, share_operations, typed_values, value_operations
 from incrowd.studio.document import SurveyDocument, apply, changed, version
 from incrowd.studio.what_if import operation_of
+from incrowd.studio.work import Jobs
 from incrowd.survey import Survey
 from tests.conftest import slowly
 from tests.studio.conftest import fields
@@ -318,6 +319,8 @@ def test_a_survey_that_cannot_be_planned_leads_to_the_design(browser, project, t
     assert project.survey_path.read_text() == text
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [Jobs], indirect=True)
 def test_a_certificate_is_the_plan_of_the_command(browser, project, studio):
     page = browser.get("/p/work/precision").text
     sent = fields(page) | {"crowd": "6000"}
@@ -335,6 +338,7 @@ def test_a_certificate_is_the_plan_of_the_command(browser, project, studio):
     assert ">certified</span>" not in other.text
 
 
+@pytest.mark.parametrize("jobs", [Jobs], indirect=True)
 def test_a_new_change_stops_the_certificate_before_it(browser, project, studio):
     sent = fields(browser.get("/p/work/precision").text)
     browser.post("/p/work/precision/certify", data=sent, headers=HTMX)
@@ -349,6 +353,7 @@ def test_a_new_change_stops_the_certificate_before_it(browser, project, studio):
     assert "calculation was stopped" in stopped.text or second.state == "done"
 
 
+@pytest.mark.slow
 def test_the_number_of_people_is_certified_like_the_command_solve(browser, project):
     sent = fields(browser.get("/p/work/precision").text) | {"margin": "2"}
     response = browser.post("/p/work/precision/people", data=sent)  # without script: waits

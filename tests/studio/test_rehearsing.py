@@ -19,6 +19,7 @@ from incrowd.errors import IncrowdError
 from incrowd.simulation import invented
 from incrowd.studio import rehearsal
 from incrowd.studio.rehearsing import percent
+from incrowd.studio.work import Jobs
 from incrowd.survey import Survey
 
 PAGE = "/p/trial/publish/rehearsal"
@@ -133,6 +134,7 @@ class TestThePage:
 
 
 class TestItsFolder:
+    @pytest.mark.slow
     def test_an_error_leaves_the_rehearsal_before(self, project):
         kept = project.path / "rehearsal" / "summary.json"
         kept.parent.mkdir()
@@ -196,6 +198,7 @@ def wait_for(ready, seconds=60.0):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("jobs", [Jobs], indirect=True)
 class TestARehearsal:
     @pytest.mark.parametrize("mixers", [1, 2])
     def test_it_runs_from_start_to_finish(self, browser, studio, project, mixers):

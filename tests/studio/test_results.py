@@ -31,7 +31,7 @@ from incrowd.studio.pages import Studio
 from incrowd.studio.preparation import certify
 from incrowd.studio.projects import Projects
 from incrowd.studio.work import Job, Jobs
-from tests.conftest import local_plan, slowly, slowly_except, yes_no_question
+from tests.conftest import local_plan, one_in, slowly, slowly_except, yes_no_question
 from tests.oracles.studio import PORT, Browser
 
 EVIL = "<script>alert('x')</script>"
@@ -146,9 +146,7 @@ def test_each_view_has_its_own_choice_of_the_people_whom_it_describes():
 ENDINGS = dict.fromkeys(("one", "crosstab", "regress"), ("html", "csv", "json", "xlsx", "R"))
 
 
-@pytest.mark.parametrize(
-    "name", slowly_except(CHOICES, "crosstab", "correlate", "regress", "proportions")
-)
+@pytest.mark.parametrize("name", slowly_except(CHOICES, "crosstab", "correlate", "proportions"))
 def test_files_are_those_of_the_command_that_the_page_shows(
     shared, tmp_path, monkeypatch, capsys, name
 ):
@@ -188,7 +186,7 @@ def test_the_lines_of_python_run(shared, monkeypatch, tmp_path, name):
         assert names["result"]
 
 
-@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("name", one_in(3, CHOICES))
 def test_the_page_has_the_guarantee_and_tables_that_can_be_read(shared, name):
     browser, project = shared
     page = browser.get(address(**CHOICES[name])).text
@@ -288,6 +286,7 @@ def test_reports_of_another_plan_are_refused_as_the_command_does(
     assert "another plan" in said and problems(page) == [said]
 
 
+@pytest.mark.slow
 def test_reports_stay_readable_when_the_survey_is_planned_again(browser, project):
     before = browser.get(address("/file", format="json")).content
     text = (project / "survey.toml").read_text()
@@ -585,6 +584,7 @@ def test_a_german_page_has_the_german_wording_where_there_is_one(browser, collec
         assert "Where are you?" in text  # has only the wording of the survey's language
 
 
+@pytest.mark.slow
 def test_files_and_pictures_of_a_german_page(browser, collected):
     """Files are those of the command; a picture is the one that the page shows."""
     collected(*WORDED, epsilon=14.0, people=5000, table=[{"questions": ["sick", "place"]}])
@@ -655,7 +655,7 @@ def test_many_reports_are_counted_in_a_process_that_can_be_stopped(
     assert len(started) == 3
 
 
-@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("name", one_in(3, CHOICES))
 def test_every_result_can_be_sent_from_a_process(shared, name):
     _, project = shared
     choice = choice_of(QueryParams(urlencode({"view": "tables"} | CHOICES[name], doseq=True)))

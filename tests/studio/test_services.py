@@ -147,6 +147,7 @@ def test_the_promise_names_both_services_and_no_factor_for_them(language, plan):
         assert factor.replace(".", "," if language == "de" else ".") in said
 
 
+@pytest.mark.slow
 def test_both_kinds_of_noise_are_compared_by_their_plans():
     """In a lone question, services are more precise; a limited local epsilon rules them out."""
     survey = Survey.of(tomllib.loads(TEXT))

@@ -130,6 +130,7 @@ class TestAFolder:
         assert page.status_code == 200 and "bundle" in page.text
         assert "The status cannot be read now" in page.text
 
+    @pytest.mark.slow
     def test_a_damaged_receipt_is_named(self, browser, collector, sealed):
         folder = oracle.opened(collector, release(sealed)).folder
         (folder / "receipt.json").write_text("{")

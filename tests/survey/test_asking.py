@@ -14,6 +14,7 @@ from incrowd.encoding.records import EncodedAnswers
 from incrowd.estimation.precision import assumed_shares, shares_of_asked
 from incrowd.simulation import invented
 from incrowd.survey import NOT_ASKED, Survey
+from incrowd.survey.asking import answers_of_asked
 
 QUESTIONS: list[dict[str, Any]] = [
     {"id": "a", "type": "yesno", "shares": {"yes": 0.3}},
@@ -104,3 +105,25 @@ def test_invented_people_are_asked_as_often():
     got = people - table["q"].null_count
     assert abs(got / people - share) < 6 * np.sqrt(share * (1 - share) / people)
     assert incrowd.check(asked, table).accepted
+
+
+@pytest.mark.parametrize(
+    ("condition", "id", "given"),
+    [
+        ("a = yes", "a", ("yes",)),
+        ("a != yes", "a", ("no",)),
+        ("a = yes or b = x", "a", ("no", "yes")),
+        ("b = x or b = y", "b", ("x", "y")),
+        ("c = yes and b = y", "a", ("yes",)),  # or c is not asked
+        ("c = yes", "c", ("yes",)),
+        ('c = "not asked"', "b", ("y", "z")),
+        ("n >= 18", "n", ("18 to <65", "65 or more")),
+        ('n = "no answer"', "n", ()),
+        ("m = p and a = yes", "m", ("p", "q")),  # options that people can choose together
+        ("m = p and a = yes", "b", ("x", "y", "z")),
+    ],
+)
+def test_some_answers_are_not_given_by_those_who_are_asked(condition, id, given):
+    asked = survey(condition)
+    found = answers_of_asked(asked.question(id), asked.question("q"), asked.questions)
+    assert found == given

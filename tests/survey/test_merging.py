@@ -53,11 +53,21 @@ def test_merged_answers_stand_where_the_first_of_them_stood():
         ({"well": {"agree": ["neither", "disagree"]}}, "already the name of an answer"),
         ({"well": [AGREE]}, "leave at least two answers"),
         ({"ill": [["yes", "no"]]}, "leave at least two answers"),
+        ({"few": [["no answer", "not asked"]]}, "neither is an answer"),
     ],
 )
 def test_what_cannot_be_merged_is_said(merge, said):
+    few = YesNo(id="few", optional=True, asked_if="ill = yes")
     with pytest.raises(UsageError, match=said.replace("?", r"\?")):
-        merged_questions([WELL, YesNo(id="ill")], merge)
+        merged_questions([WELL, YesNo(id="ill"), few], merge)
+
+
+def test_people_who_were_not_asked_count_as_an_answer_if_that_is_wanted():
+    few = YesNo(id="few", asked_if="ill = yes")
+    assert merged_questions([few], {"few": [["no", "not asked"]]})["few"].answers == (
+        "no + not asked",
+        "yes",
+    )
 
 
 def test_a_plan_stays_the_plan_that_reports_are_of():

@@ -96,3 +96,33 @@ def test_what_no_message_holds_is_refused():
     (line,) = messages(ILL, message=groups)
     assert line.startswith("message: got 'ill, age, visits'; no message has all of these questions")
     assert survey({"outcome": "ill", "on": ["age", "town"]}, message=groups).messages
+
+
+ASKED = {"id": "daily", "type": "yesno", "asked_if": "ill = yes and age = old"}
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ({"outcome": "daily", "on": ["ill"]}, "asked 'daily', this is 'yes'"),
+        ({"outcome": "ill", "on": ["daily"]}, "asked 'daily', this is 'yes'"),
+        ({"outcome": "daily", "on": ["visits", "age=young"]}, "asked 'daily', this is 'any other'"),
+        ({"outcome": "visits", "on": ["age", "daily=yes"]}, "asked 'daily', this is 'old'"),
+        ({"outcome": "daily", "on": ["visits"]}, None),
+        ({"outcome": "daily=not asked", "on": ["age"]}, None),
+        ({"outcome": "ill", "on": ["age"]}, None),
+    ],
+)
+def test_what_is_the_same_for_everybody_in_a_model_explains_nothing(formula, said):
+    """Only people who are asked all its questions are part of it."""
+    asked = {"question": [*QUESTIONS, ASKED]}
+    if said is None:
+        assert survey(formula, **asked).regressions
+    else:
+        assert any(said in each for each in messages(formula, **asked))
+
+
+def test_a_condition_with_a_mistake_is_the_only_mistake():
+    asked = [*QUESTIONS, ASKED | {"asked_if": "ill = yes and town = west"}]
+    [mistake] = messages({"outcome": "daily", "on": ["ill"]}, question=asked)
+    assert "west" in mistake

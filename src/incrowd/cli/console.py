@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import signal
+import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incrowd.catalog.sentences import Keyword, Sentence, in_words, likely, shown
+from incrowd.catalog.sentences import Keyword, Placeholder, Sentence, in_words, likely, shown
 from incrowd.characters import visible
 from incrowd.errors import (
     IncrowdError,
@@ -55,12 +58,21 @@ _WITHOUT = {"of_those_who_answered": "--of-all-people"}
 def as_option(argument: Keyword) -> str:
     """Return an argument of the library as the command line spells it.
 
-    unknown='crowd' is "--solve crowd", as_planned=True is "--as-planned".
+    unknown='crowd' is "--solve crowd", as_planned=True is "--as-planned", and sheet='Wave 2' is
+    "--sheet 'Wave 2'", as the shell has to read it.
     """
     if argument.value is False and argument.name in _WITHOUT:
         return _WITHOUT[argument.name]
     option = OPTIONS.get(argument.name, argument.name)
-    return option if argument.value in (None, True) else f"{option} {argument.value}"
+    return option if argument.value in (None, True) else f"{option} {_word(argument.value)}"
+
+
+def _word(value: Any) -> str:
+    """Return a value as one word of a command; a placeholder stays as it is."""
+    if isinstance(value, Placeholder):
+        return value
+    text = str(value)
+    return subprocess.list2cmdline([text]) if os.name == "nt" else shlex.quote(text)
 
 
 def as_typed(problem: Problem) -> Problem:

@@ -23,11 +23,26 @@ def named(words: Iterable[str], *names: str) -> bool:
     return any(f" {each} " in text or (len(each) > 6 and each == close) for each in names)
 
 
+def is_year(name: str) -> bool:
+    """Return whether the name of a column says that it contains years."""
+    return named(tokens(name), "year", "jahr", "annee", "ano", "anno", "jaar", "yr")
+
+
 def listed(text: str) -> tuple[str, ...]:
     """Return the names in a text, which commas separate."""
     return tuple(dict.fromkeys(" ".join(each.split()) for each in text.split(",")))
 
 
+RECORDS = listed(
+    """
+    duration in seconds, duration seconds, duration s, interview time, interviewtime, time sum,
+    time rsi, total time, gesamtzeit, antwortzeit, completion time in seconds, start language,
+    startlanguage, user language, userlanguage, startsprache, seed, last page, lastpage, letzte
+    seite, max page, maxpage, distribution channel, distributionchannel, redcap data access group,
+    gps altitude, gps precision, gps accuracy, geopoint altitude, geopoint precision, collector id
+    """
+)
+FREE_WORDS = listed("text, specify, angeben, sonstiges, comment, comments, kommentar, freitext")
 VERSIONS = listed(
     """
     version, versions, release, firmware, build, ver, kapitel, chapter, section, revision, oid
@@ -184,7 +199,8 @@ DESIGN = listed(
     """
     psu, ssu, stratum, strata, cluster, clusterid, cluster id, primary sampling unit, schicht,
     sampling stratum, varstrat, varunit, fpc, klumpen, estrato, strate, sdmvpsu, sdmvstra, vpsu,
-    vstrat, enumeration area, sampling unit, stratumid, jkn zone, replicate, repweight
+    vstrat, enumeration area, sampling unit, stratumid, jkn zone, replicate, repweight, strat,
+    stratum id, strata id, psu id, psuid, clust, clusternummer, schichtung, stratumvar
     """
 )
 IDS = listed(
@@ -192,7 +208,13 @@ IDS = listed(
     id, ids, pid, uid, personid, idperson, respid, respondentid, participantid, subjectid,
     patientid, probandid, clientid, memberid, studentid, userid, panelistid, recordid, caseid,
     caseno, idno, idnr, kennung, workerid, employeeid, entityid, identifier, customerid, hhid,
-    guid, uuid, nomem, nomem encr, schuelerid, fallnummer, lfdnr, fallnr
+    guid, uuid, nomem, nomem encr, schuelerid, fallnummer, lfdnr, fallnr, matrikelnummer,
+    matrikelnr, matrikel, personalnummer, personalnr, kundennummer, kundennr, mitgliedsnummer,
+    mitgliedsnr, patientennummer, teilnehmernummer, probandennummer, schulernummer,
+    mitarbeiternummer, ausweisnummer, student number, student no, employee number, employee no,
+    member number, member no, customer number, customer no, patient number, participant number,
+    staff number, staff no, badge number, registration no, card no, roll number, laufende nummer,
+    token, email, email address, e mail, e mail adresse, emailadresse, username, benutzername
     """
 )
 PEOPLE = listed(
@@ -229,3 +251,9 @@ ATTRIBUTES = listed(
     """
 )
 VALUES = listed("value, answer, response, wert, antwort, score, result, val, values")
+FREQUENCIES = listed(
+    """
+    freq, frequency, frequencies, count, counts, n, anzahl, haufigkeit, haeufigkeit, cases, people,
+    persons, num people, number of people, personen, effectif, effectifs, frecuencia, frequenza
+    """
+)

@@ -14,9 +14,13 @@ import numpy as np
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.characters import cleaned, hidden
+from incrowd.drafts.column_names import FREE_WORDS, RECORDS, is_year, named, tokens
 from incrowd.drafts.design import design_of
-from incrowd.drafts.lists import listed_answers, may_list
-from incrowd.drafts.missing import FEW, no_answers, number, spikes, stray_words
+from incrowd.drafts.excel_dates import is_date, may_be_ranges, ranges_of
+from incrowd.drafts.lists import is_ranking, listed_answers, may_list
+from incrowd.drafts.missing import FEW, SOFTWARE, no_answers, number, spikes, stray_words
+from incrowd.drafts.number_forms import NumberForm, number_form, unit_of
+from incrowd.drafts.people import is_identifier
 from incrowd.drafts.personal import PersonalData, is_day, personal
 from incrowd.drafts.scales import ordered
 from incrowd.drafts.spellings import canonical, clean_id, confusable
@@ -47,6 +51,9 @@ class DraftQuestion:
         return replace(self, undecided=(*self.undecided, doubt))
 
 
+PERSONAL = "drafts.personal"  # the reason of columns that are left out
+
+
 @dataclass(frozen=True)
 class SkippedColumn:
     """A column that cannot become a question, and why.
@@ -62,6 +69,11 @@ class SkippedColumn:
     def reason(self) -> str:
         """The reason in English."""
         return str(self.why)
+
+    @property
+    def personal(self) -> bool:
+        """Whether it has personal data without doubt."""
+        return self.why.code == PERSONAL
 
 
 ColumnDraft = DraftQuestion | SkippedColumn
@@ -80,6 +92,10 @@ YES = frozenset(
             "ausgewählt",
             "genannt",
             "quoted",
+            "gewählt",
+            "angekreuzt",
+            "marked",
+            "markiert",
         ),
     }
 )
@@ -102,6 +118,7 @@ NO = frozenset(
         ),
         *("not selected", "unchecked", "not checked", "not ticked", "unselected", "not chosen"),
         *("not mentioned", "nicht ausgewählt", "nicht genannt", "not quoted", "unticked"),
+        *("nicht gewählt", "nicht angekreuzt", "not marked", "nicht markiert"),
     }
 )
 TICKS = frozenset({"x", "✓", "✔", "☑", "✗", "*", "+", "on", "•", "●", "■"})  # beside blank cells
@@ -132,7 +149,7 @@ def is_plain(answers: Iterable[str]) -> bool:
 
 def looks_like_id(name: str) -> bool:
     """Return whether the name of a column suggests that it identifies the person."""
-    return bool(_ID.search(name))
+    return bool(_ID.search(name)) or is_identifier(name)
 
 
 def looks_open(name: str) -> bool:
@@ -195,6 +212,7 @@ def even(low: float, high: float) -> list[float | int]:
 
 BAD_NAME = sentence("drafts.bad-name")
 MOST_OPTIONS = 1000
+YEARS = range(1800, 2200)
 MOST_CODES = 10  # so few whole numbers may be codes rather than amounts
 FEWEST_BINS = 4  # with fewer, most answers are equal, and the user has to choose the edges
 FEWEST_ROWS = 20  # in fewer rows, different values do not suggest ids
@@ -204,10 +222,8 @@ _DATE = re.compile(
 )
 _TIME = re.compile(r"\d\d?:\d\d(:\d\d(\.\d+)?)?( ?[ap]\.?m\.?)?", re.IGNORECASE)
 HOURS = 24  # more different times are not a list of answers
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+(,\d+)?")
-_THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}")
-_THOUSANDS_POINT = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 LONGEST_TICK = 60  # characters of a value that marks a choice
+FEW_RARE = 5  # answers, none of which is common, of the few people who gave any
 REMARK = 4  # words: answers as long are remarks sooner than options
 
 
@@ -218,7 +234,8 @@ class DataColumn(NamedTuple):
     number of rows without an answer. longest: the length of the longest list; 0 if cells are not
     lists. text, labels, missing: the wording, the label of each code, and the codes for no answer.
     order: the categories in the order of the file, if it states one. id: the id of the question, if
-    it is not the name. separator: what separates the answers in a cell of text.
+    it is not the name. separator: what separates the answers in a cell of text. typed: whether the
+    file stores numbers, and not text. form: how its numbers are written.
     """
 
     name: str
@@ -232,6 +249,8 @@ class DataColumn(NamedTuple):
     order: tuple[str, ...] = ()
     id: str = ""
     separator: str = ""
+    typed: bool = False
+    form: NumberForm = NumberForm()
 
     @property
     def lists(self) -> bool:
@@ -242,13 +261,13 @@ class DataColumn(NamedTuple):
 def question_of(column: DataColumn) -> ColumnDraft:
     """Return the question that a column answers, or why there is none."""
     id = column.id or clean_id(column.name)
-    if character := hidden(column.name):
-        return SkippedColumn(column.name, sentence("drafts.hidden-character", character=character))
-    if not is_id(id):
-        return SkippedColumn(column.name, BAD_NAME)
-    if data := personal(column.name, _shown(column)):
-        return _personal(column.name, data)
-    column = _with_items(column)
+    if not (column.lists or column.labels) and (ranges := ranges_of(column.counts)):
+        return _with_ranges(column, ranges)
+    if left_out := _no_question(column, id):
+        return left_out
+    column = _with_plain_numbers(_with_items(column))
+    if column.form.unclear:
+        return _unclear(column.name, column.form)
     codes = dict.fromkeys((*column.missing, *no_answers(column.counts, column.labels)))
     words = () if column.labels or column.lists else stray_words(column.counts)
     counts = {v: n for v, n in column.counts.items() if v not in codes and v not in words}
@@ -257,15 +276,60 @@ def question_of(column: DataColumn) -> ColumnDraft:
         return question
     codes |= dict.fromkeys(words)
     question = replace(question, id=id, keys=_all_keys(column, id, question, tuple(codes)))
+    certain = question.keys["type"] in (Number.type_name(), YesNo.type_name())
     for code in codes:
-        if code not in column.missing:
+        if code not in column.missing and not (certain and code.casefold() in SOFTWARE):
             question = question.doubting(f"{code} was taken to mean no answer")
     if any(char.isdigit() for word in words for char in word):
         question = question.noting(
             "A code that stands for an amount can be mapped to it, as in values = "
             '{ "60+" = "60" }; then remove it from missing.'
         )
-    return _reviewed(question, counts)
+    return reviewed(question, counts)
+
+
+def _with_ranges(column: DataColumn, ranges: Mapping[str, str]) -> ColumnDraft:
+    """Return the question of a column in which a spreadsheet turned ranges into dates."""
+    counts = Counter[str]()
+    for value, rows in column.counts.items():
+        counts[ranges.get(value, value)] += rows
+    question = question_of(column._replace(counts=counts))
+    if isinstance(question, SkippedColumn):
+        return question
+    values = question.keys.get("values", {})
+    codes = values | {date: values.get(range, range) for date, range in ranges.items()}
+    shown = ", ".join(f"{date} as {range}" for date, range in ranges.items())
+    return replace(question, keys={**question.keys, "values": codes}).doubting(
+        f"a spreadsheet seems to have turned ranges into dates; these were read back: {shown}"
+    )
+
+
+def _no_question(column: DataColumn, id: str) -> SkippedColumn | None:
+    """Return why a column is no question, whatever the type of its answers; None if it may be."""
+    name = column.name
+    if character := hidden(name):
+        return SkippedColumn(name, sentence("drafts.hidden-character", character=character))
+    if not is_id(id):
+        return SkippedColumn(name, BAD_NAME)
+    if data := personal(name, _shown(column)):
+        return _personal(name, data)
+    if _is_about_record(name, column.counts):
+        return SkippedColumn(name, sentence("drafts.about-the-record"))
+    if not column.lists and is_ranking(column.counts):
+        return SkippedColumn(name, sentence("drafts.ranking"))
+    return None
+
+
+_TIMES = re.compile(r"TIME\d{3}|(Group|Question|Gruppen|Frage)[ -]?(time|zeit): .*", re.IGNORECASE)
+_STATES = frozenset({"0", "1", "2"})  # of an instrument of REDCap
+
+
+def _is_about_record(name: str, counts: Mapping[str, int]) -> bool:
+    """Return whether survey software writes a column about the record: its language, how long it
+    took, or whether a form is complete."""
+    words = " ".join(tokens(name))
+    state = name.casefold().endswith("_complete") and {*counts} <= _STATES
+    return words in RECORDS or state or bool(_TIMES.fullmatch(name))
 
 
 def _shown(column: DataColumn) -> Mapping[str, int]:
@@ -283,8 +347,9 @@ def _all_keys(
     if id != column.name:
         keys["column"] = column.name
     keys |= question.keys
-    if column.separator:
-        keys["separator"] = column.separator
+    for key in ("separator", "thousands", "decimal"):
+        if sign := {**column.form._asdict(), "separator": column.separator}[key]:
+            keys[key] = sign
     blank_is_no = "" in keys.get("values", {})
     if codes or (column.empty and not blank_is_no):
         keys["optional"] = True
@@ -314,7 +379,7 @@ _KINDS = {
 def _personal(name: str, data: PersonalData) -> SkippedColumn:
     what = _KINDS[data.kind]
     if not data.doubtful:
-        return SkippedColumn(name, sentence("drafts.personal", what=what))
+        return SkippedColumn(name, sentence(PERSONAL, what=what))
     doubt = f'"{name}" seems to contain {what}; make it a question only if it is something else'
     return SkippedColumn(name, sentence("drafts.maybe-personal", what=what), doubt)
 
@@ -349,7 +414,9 @@ def _no_answers(column: DataColumn, counts: Mapping[str, int]) -> SkippedColumn 
     """Return why the values are no answers to a question; None if they are."""
     name, values = column.name, list(counts)
     if why := _nested(values) or _as_written(values):
-        return SkippedColumn(name, why)
+        turned = may_be_ranges(counts)
+        doubt = f"if a spreadsheet turned ranges into dates, so that {turned}, write them back"
+        return SkippedColumn(name, why, doubt if turned else "")
     if why := design_of(name, counts):
         doubt = f'"{name}" was left out of the questions; {_DESIGN_ADVICE}'
         return SkippedColumn(name, why, doubt)
@@ -379,8 +446,8 @@ def _counted(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
 ONE_ANSWER = sentence("drafts.one-answer")
 _IF_ANSWERS = "if they are answers, group them into a few, and add a question"
 _DESIGN_ADVICE = (
-    "weights and strata belong to the analysis: ask for what they were computed from, and see "
-    "`weights` in the manual"
+    "weights and strata belong to the analysis: ask for what they were computed from, list these "
+    "questions in `weights`, and name the file of known shares with --margins"
 )
 
 
@@ -389,8 +456,12 @@ def _is_tick(column: DataColumn, value: str, rows: int) -> bool:
     word = value.casefold().removesuffix(".0")
     if word in YES or word in TICKS or word in column.name.casefold():
         return True
-    amount = number(value)
-    return word not in NO and amount is None and rows >= FEW and len(value) <= LONGEST_TICK
+    words = named(tokens(column.name), *FREE_WORDS)
+    marks = word not in NO and number(value) is None and not words
+    return marks and rows >= FEW and len(value) <= LONGEST_TICK
+
+
+BLANK_IS_NO = "blank cells were taken to mean no; some may mean that the question was not asked"
 
 
 def _tick(name: str, value: str) -> DraftQuestion:
@@ -398,9 +469,7 @@ def _tick(name: str, value: str) -> DraftQuestion:
     return (
         yes_no(name, {value: "yes", "": "no"})
         .noting(f"A cell with {shown} means yes, and a blank cell means no.")
-        .doubting(
-            "blank cells were taken to mean no; some may mean that the question was not asked"
-        )
+        .doubting(BLANK_IS_NO)
     )
 
 
@@ -418,6 +487,11 @@ def _choice(column: DataColumn, counts: Mapping[str, int]) -> DraftQuestion:
     if len(names) > len(options):
         question = question.noting(
             f"{len(names) - len(options)} other spellings of these options are mapped in values."
+        )
+    if dated := [option for option in options if is_date(option)]:
+        question = question.doubting(
+            f"{dated[0]} may be an answer such as 1-2 that a spreadsheet took for a date; map it "
+            "to that answer in values"
         )
     for name in ignored:
         question = question.doubting(f"capitals were ignored in {name}; see values")
@@ -460,7 +534,9 @@ def _is_free_text(column: DataColumn, counts: Mapping[str, int]) -> bool:
     if once == distinct:  # nobody gave the answer of another
         return distinct > 2 or wordy
     if distinct <= FEWEST_ROWS:
-        return wordy and 2 * once >= distinct
+        own_words = sum(rows == 1 and len(value.split()) >= 3 for value, rows in counts.items())
+        nothing_common = rare == distinct > FEW_RARE and 4 * answered < column.rows
+        return 2 * once >= distinct and (wordy or own_words > 1 or nothing_common)
     many = FEWEST_EACH * distinct > answered or 2 * once >= distinct
     return many or (wordy and 5 * rare >= 4 * distinct)
 
@@ -481,22 +557,14 @@ def _is_nested(value: str) -> bool:
 
 def _as_written(values: Sequence[str]) -> Sentence | None:
     """Return why the answers cannot be used as they are written; None if they can."""
-    dates = all(_DATE.fullmatch(value) or is_day(value) for value in values)
+    dates = all(_DATE.fullmatch(v) or is_day(v) or is_date(v) for v in values)
     if dates or (len(values) > HOURS and all(map(_TIME.fullmatch, values))):
         return sentence("drafts.dates")
-    commas = [value for value in values if "," in value]
-    if commas and all(map(_DECIMAL_COMMA.fullmatch, values)):
-        thousands = all(map(_THOUSANDS.fullmatch, commas))
-        return sentence("drafts.commas-in-numbers" if thousands else "drafts.decimal-comma")
-    if commas and all(map(_THOUSANDS_POINT.fullmatch, commas)) and _are_numbers(values):
-        return sentence("drafts.commas-in-numbers")
-    if commas and _lists(values, ","):
+    if len(values) > MOST_CODES and (unit := unit_of(values)):
+        return sentence("drafts.unit", unit=unit)
+    if any("," in value for value in values) and _lists(values, ","):
         return sentence("drafts.separated-by-commas", separator=SEPARATOR)
     return None
-
-
-def _are_numbers(values: Sequence[str]) -> bool:
-    return all("," in value or number(value) is not None for value in values)
 
 
 def yes_no(name: str, meaning: Mapping[str, str]) -> DraftQuestion:
@@ -575,7 +643,7 @@ def _numbers(
     for text, value in numbers.items():
         counts[value] += rows[text]
     values, possible_codes = sorted(counts), spikes(counts)
-    if len(values) < 2 or (len(values) <= MOST_CODES and all(each.is_integer() for each in values)):
+    if len(values) < 2 or _may_be_codes(counts):
         return _few_numbers(column.name, numbers)
     answers = np.array([value for value in values if value not in possible_codes])
     bins = edges(answers, np.array([counts[value] for value in answers]))
@@ -595,6 +663,14 @@ def _numbers(
     )
 
 
+def _may_be_codes(counts: Mapping[float, int]) -> bool:
+    """Return whether numbers are few and whole. Large ones that hardly recur are amounts, of which
+    a list would show everyone's own."""
+    few = len(counts) <= MOST_CODES and all(each.is_integer() for each in counts)
+    recurring = sum(counts.values()) >= FEWEST_EACH * len(counts)
+    return few and (recurring or max(counts) <= MOST_CODES)
+
+
 def _few_numbers(name: str, numbers: Mapping[str, float]) -> DraftQuestion:
     """Return a choice among a few whole numbers, written in any digits."""
     texts = sorted(numbers, key=lambda text: (numbers[text], len(text), text))
@@ -608,10 +684,13 @@ def _few_numbers(name: str, numbers: Mapping[str, float]) -> DraftQuestion:
     question = DraftQuestion(name, keys)
     if len({*numbers.values()}) < len(options):
         question = question.doubting("some options are the same number; see whether they differ")
-    return question.doubting(
-        f"if {', '.join(options)} are codes, name the options and map the codes to them in values; "
-        'if they are amounts, use type = "number" with edges'
+    if is_year(name) and all(value in YEARS for value in numbers.values()):
+        return question
+    doubt = (
+        f"if {', '.join(options)} are codes, name the options and map the codes to them in values"
     )
+    amounts = '; if they are amounts, use type = "number" with edges'
+    return question.doubting(doubt + (amounts if len(options) > 2 else ""))
 
 
 def _with_items(column: DataColumn) -> DataColumn:
@@ -625,11 +704,38 @@ def _with_items(column: DataColumn) -> DataColumn:
     return column._replace(counts=items, longest=lists.longest, separator=separator)
 
 
+def _with_plain_numbers(column: DataColumn) -> DataColumn:
+    """Return the column with the counts of its numbers as Python writes them."""
+    if column.lists or column.labels or column.typed:
+        return column
+    form = number_form(column.counts)
+    return column._replace(counts=form.plain(column.counts), form=form) if form else column
+
+
+def _unclear(name: str, form: NumberForm) -> SkippedColumn:
+    """Return why a column is left out whose numbers have one sign, for thousands or decimals."""
+    text, sign = form.unclear, form.thousands
+    one, other = text.replace(sign, ""), text.replace(sign, ".")
+    why = sentence("drafts.unclear-numbers", text=text, one=one, other=other)
+    decimals = f'decimal = "{sign}"' if sign == "," else "neither of these keys"
+    comma = ', decimal = ","' if sign == "." else ""
+    doubt = (
+        f'if {text} means {one}, add a question with thousands = "{sign}"{comma}; if it means '
+        f"{other}, with {decimals}"
+    )
+    return SkippedColumn(name, why, doubt)
+
+
 def _lists(values: Sequence[str], separator: str) -> bool:
     """Return whether some cells list several values that recur in other cells."""
     several = [value for value in values if separator in value]
     items = {item.strip() for value in values for item in value.split(separator)}
     return bool(several) and len(items - {NONE}) < len(values) and "" not in items
+
+
+AT_MOST = (
+    "at_most is the largest number of options in one answer; a smaller limit needs less noise."
+)
 
 
 def _multi(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
@@ -646,12 +752,10 @@ def _multi(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
         "options": [*(ordered(options) or sorted(options))],
         "at_most": min(column.longest, len(options)),
     }
-    return DraftQuestion(column.name, keys | ({"values": codes} if codes else {})).noting(
-        "at_most is the largest number of options in one answer; a smaller limit needs less noise."
-    )
+    return DraftQuestion(column.name, keys | ({"values": codes} if codes else {})).noting(AT_MOST)
 
 
-def _reviewed(question: DraftQuestion, counts: Mapping[str, int]) -> DraftQuestion:
+def reviewed(question: DraftQuestion, counts: Mapping[str, int]) -> DraftQuestion:
     """Add what the user should look at: rare options, and public knowledge."""
     options, meaning = question.keys.get("options", ()), question.keys.get("values", {})
     people = Counter[str]()

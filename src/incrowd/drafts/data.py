@@ -23,6 +23,7 @@ from incrowd.drafts.draft import Draft
 from incrowd.drafts.forms import form_draft
 from incrowd.drafts.people import ROW_NUMBERS, RepeatedIds, notes_of, repeated_ids
 from incrowd.drafts.spellings import clean_id, confusable
+from incrowd.drafts.ticks import together
 from incrowd.encoding.answers import Data, load_data
 from incrowd.encoding.cells import by_value, is_list, texts_of, without_point
 from incrowd.encoding.frames import is_frame
@@ -41,11 +42,12 @@ def draft_of(name: str, data: Data) -> Draft:
     if table.num_rows < 2:
         rows = sentence("drafts.one-row" if table.num_rows else "drafts.no-rows")
         raise AnswersError.of("answers", "drafts.few-rows", rows=rows)
-    repeated, names, ids = repeated_ids(table), table.column_names, _ids(table.column_names)
-    columns = [_column_draft(data, place, ids[place], repeated) for place in range(len(ids))]
+    repeated, ids = repeated_ids(table), _ids(table.column_names)
+    alone = [_column_draft(data, place, ids[place], repeated) for place in range(len(ids))]
+    columns = together(alone, table, data.texts, data.sets)
     unnamed = [SkippedColumn(f"column {each}", sentence("drafts.no-name")) for each in data.unnamed]
     people = repeated.people if repeated else table.num_rows
-    notes = [FROM_DATA, *_notes_on_rows(data), *notes_of(repeated, names, table.num_rows)]
+    notes = [FROM_DATA, *_notes_on_rows(data), *notes_of(repeated, table)]
     if people < SMALL:
         notes.append(f"{people:,} people are few; `incrowd plan` shows how large the errors are")
     notes += [f"the questions {each}; rename a column" for each in confusable(ids)]
@@ -58,10 +60,10 @@ def _notes_on_rows(data: Data) -> Iterator[str]:
     if data.skipped:
         rows = quantity(len(data.skipped), "rows")
         listed = "; ".join(f'"{each}"' for each in data.skipped)
-        yield f"{rows} beside the names of the columns were not read as people: {listed}"
+        yield f"{rows} above or below the answers were not read as people: {listed}"
     if data.doubtful:
         yield (
-            "the row below the names of the columns has texts where the others have numbers; "
+            "the row below the names of the columns has other texts than all rows below it; "
             "delete it from the file if it is not a person"
         )
     if data.others:
@@ -88,8 +90,6 @@ def _column_draft(data: Data, place: int, id: str, repeated: RepeatedIds | None)
         return SkippedColumn(name, sentence("drafts.same-name", columns=names.count(name)))
     if name in ROW_NUMBERS:
         return SkippedColumn(name, sentence("drafts.row-of-person"))
-    if repeated and name == repeated.id:
-        return SkippedColumn(name, sentence("drafts.looks-like-id", name=name))
     if reason := _unread(cells.type):
         return SkippedColumn(name, reason)
     lists = is_list(cells.type)
@@ -98,7 +98,11 @@ def _column_draft(data: Data, place: int, id: str, repeated: RepeatedIds | None)
     longest = int(pc.max(pc.list_value_length(cells)).as_py() or 1) if lists else 0
     about = (data.texts.get(name, ""), data.labels.get(name, {}), data.missing.get(name, ()))
     column = DataColumn(name, counts, len(cells), empty, longest, *about)
-    draft = question_of(column._replace(order=_order(cells), id=id))
+    typed = not _is_text(cells.type)
+    draft = question_of(column._replace(order=_order(cells), id=id, typed=typed))
+    personal = isinstance(draft, SkippedColumn) and draft.personal
+    if repeated and name == repeated.id and not personal:
+        return SkippedColumn(name, sentence("drafts.looks-like-id", name=name))
     if isinstance(draft, DraftQuestion) and name in data.sets:
         return draft.noting(f'One of several columns with the answers to "{data.sets[name]}".')
     return draft
@@ -111,6 +115,11 @@ def _unread(kind: pa.DataType) -> Sentence | None:
         return sentence("drafts.nested")
     binary = pa.types.is_binary(inner) or pa.types.is_large_binary(inner)
     return sentence("drafts.bytes") if binary else None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    plain = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_string(plain) or pa.types.is_large_string(plain))
 
 
 def _order(cells: pa.Array) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.drafts.column_names import DESIGN, WEIGHTS, WEIGHTS_OR_BODIES, named, tokens
 from incrowd.drafts.missing import number
 
+WEIGHTED = sentence("drafts.weights")
+MOST_WHOLE = 10  # different whole numbers; fewer may be answers
 MEAN = (0.5, 2.0)  # of weights that sum to about the number of rows
 
 
@@ -26,8 +28,9 @@ def design_of(name: str, counts: Mapping[str, int]) -> Sentence | None:
     mean = sum(n * rows for n, rows in amounts) / sum(rows for _, rows in amounts)
     fractions = any(n != int(n) for n, _ in amounts)
     about_one = MEAN[0] <= mean <= MEAN[1]
-    if (named(words, *WEIGHTS) and fractions) or (
+    varied = len(amounts) > MOST_WHOLE  # whole weights expand a sample to a population
+    if (named(words, *WEIGHTS) and (fractions or varied)) or (
         named(words, *WEIGHTS_OR_BODIES) and fractions and about_one
     ):
-        return sentence("drafts.weights")
+        return WEIGHTED
     return None

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from incrowd.drafts.columns import ColumnDraft, DraftQuestion, SkippedColumn
-from incrowd.drafts.writing import body, start
+from incrowd.drafts.design import WEIGHTED
+from incrowd.drafts.writing import body, predicts, start
 from incrowd.survey.words import LANGUAGE
 
 CROWD = 1000  # if the number of people is not known
@@ -69,8 +71,15 @@ class Draft:
     def toml(self) -> str:
         """The text of a survey file, which can be loaded and planned as it is."""
         people = (self.people, self.crowd, self.rows_per_person)
-        head = start(self.name, self.language, *people, self.notes)
+        head = start(self.name, self.language, *people, self.notes, self._weighted)
         return "\n".join([*head, *body(self.questions, self.left_out)]) + "\n"
+
+    @property
+    def _weighted(self) -> tuple[str, ...]:
+        """Examples of questions by which tables may be weighted; () if the data have no weights."""
+        crossed = (each.id for each in self.questions if predicts(each))
+        has_weights = any(each.why == WEIGHTED for each in self.left_out)
+        return tuple(islice(crossed, 2)) if has_weights else ()
 
     @property
     def undecided(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,7 @@ from incrowd.encoding.answers import load_sheet, sheet_names
 from incrowd.encoding.formats.csv import SEPARATORS
 from incrowd.encoding.formats.registry import FORMATS
 from incrowd.encoding.sources import HEAD_BYTES, AnswersSource, readable
+from incrowd.encoding.spelling import as_text
 from incrowd.errors import AnswersError
 from incrowd.survey import NONE, SEPARATOR, Multi, Number, YesNo
 from incrowd.survey.question import NO_ANSWER
@@ -63,7 +65,7 @@ class FormFile:
     @cached_property
     def text(self) -> str:
         """The text. Raises AnswersError if it is too long for a form, or in another encoding."""
-        with readable(self.source.name), self.source.open() as file:
+        with readable(self.source.name, self.source), self.source.open() as file:
             stream = pa.input_stream(file, compression=self.source.compression)
             content = bytes(stream.read((MOST_MIB << 20) + 1))
             if len(content) > MOST_MIB << 20:
@@ -78,14 +80,21 @@ class FormFile:
 
     @cached_property
     def first_rows(self) -> list[list[str]]:
-        """The first rows of a text, as a table with any separator."""
+        """The first rows of a text, as a table with any separator; all rows of a workbook."""
         whole = self.start[: self.start.rfind("\n") + 1] or self.start
-        return table_of(whole) if self.source.kind == "csv" else []
+        return table_of(whole) if self.source.kind == "csv" else self._first_sheet
 
     @cached_property
     def rows(self) -> list[list[str]]:
-        """All rows of a text, as a table."""
-        return table_of(self.text) if self.source.kind == "csv" else []
+        """All rows of a text, or of the chosen or first sheet of a workbook, as a table."""
+        return table_of(self.text) if self.source.kind == "csv" else self._first_sheet
+
+    @property
+    def _first_sheet(self) -> list[list[str]]:
+        chosen = self.source.sheet or next(iter(self.sheet_names), None)
+        if chosen not in self.sheet_names:
+            return []
+        return [[as_text(cell) or "" for cell in row] for row in self.sheet(chosen)]
 
     @cached_property
     def sheet_names(self) -> tuple[str, ...]:
@@ -93,15 +102,26 @@ class FormFile:
         sheets = self.source.kind in FORMATS and FORMATS[self.source.kind].sheets
         return sheet_names(self.source) if sheets else ()
 
+    @cached_property
+    def _sheets(self) -> dict[str, SheetTable]:
+        return {}
+
     def sheet(self, name: str) -> SheetTable:
-        """Return the rows of a sheet."""
-        return load_sheet(self.source, name)
+        """Return the rows of a sheet, which are read once."""
+        if name not in self._sheets:
+            self._sheets[name] = load_sheet(self.source, name)
+        return self._sheets[name]
+
+
+_EXCEL_HINT = re.compile(r'"?sep=[^\r\n]"?\r?\n', re.IGNORECASE)
 
 
 def table_of(text: str) -> list[list[str]]:
     """Return the rows of the layout whose first rows have equally many cells, and the most; empty
     rows are left out."""
     best: list[list[str]] = []
+    hint = _EXCEL_HINT.match(text)
+    text = text[hint.end() :] if hint else text
     for separator in SEPARATORS:
         try:
             rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=separator)]
@@ -180,6 +200,10 @@ def _named(
     answer, which is not an option of its own."""
     names = {c: wording.one(words) or cleaned(c) for c, words in codes.items() if c.strip()}
     missing = [code for code, name in names.items() if name.casefold() == NO_ANSWER]
+    answers = {"yes", "no", *(name.casefold() for c, name in names.items() if c not in missing)}
+    for code in [code for code in missing if code.casefold() in answers]:  # it cannot be both
+        names[code] = f"{names[code]} ({cleaned(code)})"
+        missing.remove(code)
     return _distinct({code: name for code, name in names.items() if code not in missing}), missing
 
 
@@ -225,6 +249,16 @@ def _incomplete(main: str) -> str:
     return f"some texts are missing in {main!r}, the survey's language"
 
 
+def ambiguous(column: ColumnDraft, codes: Sequence[str]) -> ColumnDraft:
+    """Ask about codes that a form gives two different labels."""
+    for code in codes:
+        if isinstance(column, DraftQuestion):
+            column = column.doubting(
+                f"the code {code} has several labels; the first was taken for all of them"
+            )
+    return column
+
+
 def numbers(id: str, low: float | None, high: float | None) -> DraftQuestion:
     """Return a question about a number between two bounds; None if there is no bound."""
     low, high = (None if each is None or abs(each) > LARGEST else each for each in (low, high))
@@ -238,6 +272,13 @@ def numbers(id: str, low: float | None, high: float | None) -> DraftQuestion:
         edges = [start + each for each in EXAMPLE_EDGES]
         question = DraftQuestion(id, {"type": Number.type_name(), "edges": edges})
     return question.doubting("the form does not state both bounds of the number; set the edges")
+
+
+def in_steps(question: DraftQuestion, low: float, high: float, step: float) -> DraftQuestion:
+    """Return a question about numbers with fractions. step: the distance between two answers."""
+    quarters = (low + step * round((high - low) * share / step) for share in (0, 0.25, 0.5, 0.75))
+    edges = sorted({float(f"{edge:.12g}") for edge in quarters})
+    return replace(question, keys={**question.keys, "edges": edges})
 
 
 def ticked(id: str, code: str) -> DraftQuestion:
@@ -262,6 +303,8 @@ def worded(
     doubt = _incomplete(main)
     if any(words and main not in words for words in shown.values()):
         question = question if doubt in question.undecided else question.doubting(doubt)
+    if not shown["text"]:
+        question = question.doubting("the form has no text for this question; write it")
     if referred := [*wording.references([text, help or {}])]:
         question = question.doubting(
             f"the text refers to {', '.join(referred)}, which is not known here; reword it"

@@ -35,7 +35,7 @@ LineRow = Mapping[str, str]
 Tables = Mapping[str, Sequence[LineRow]]
 
 MOST_DEPTH = 16
-_KIND = re.compile(r"<LimeSurveyDocType>\s*Survey\s*<")
+_KIND = re.compile(r"<LimeSurveyDocType>\s*(Survey|Group|Question)\s*<")  # or a part of a survey
 _REFERENCE = re.compile(r"\{[^{}\s][^{}]*\}")
 
 
@@ -385,8 +385,15 @@ def _together(first: Translations, second: Translations) -> dict[str, str]:
     return {tag: " ".join(filter(None, (first.get(tag), text))) for tag, text in second.items()}
 
 
+_LIMIT = "{}_num_value_n"
+
+
 def _bounds(question: LimeQuestion) -> tuple[float | None, float | None]:
-    low, high = (question.attributes.get(f"{end}_num_value_n", "") for end in ("min", "max"))
+    names = ("slider_{}",) if question.attributes.get("slider_layout") == "1" else ()
+    low, high = (
+        next(filter(None, (question.attributes.get(n.format(end)) for n in (*names, _LIMIT))), "")
+        for end in ("min", "max")
+    )
     return number(low), number(high)
 
 

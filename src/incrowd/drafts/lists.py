@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 from incrowd.survey import NONE, SEPARATOR
 
-SEPARATORS = (SEPARATOR, "|", "\n", ",", "/", " ")  # the first one that fits
+STRONG = (SEPARATOR, "||", "|", "\n")  # which hardly occur within answers
+SEPARATORS = (*STRONG, ",", "/")  # the first one that fits; then joiners of other cells, and spaces
+MOST_CELLS = 400  # different ones, in which joiners are looked for
 ALONE = 0.5  # of the items of weak separators, which also occur within answers, stand alone
 SPACED = 0.75  # of items between spaces, which also separate words
 FREQUENT = 2  # cells: an item in so many different ones recurs
 MOST_ITEMS = 60
+NEGATIONS = frozenset({"not", "no", "non", "nicht", "kein", "keine"})
 _CODE = re.compile(r"[a-z0-9_.-]+")
+_WORD = re.compile(r"[\w.-]+")
+_AND = frozenset({"and", "or", "und", "oder", "et", "ou", "y", "o", "e", "of", "the", "to", "bis"})
 
 
 class ListedAnswers(NamedTuple):
@@ -31,13 +37,48 @@ def listed_answers(counts: Mapping[str, int]) -> ListedAnswers | None:
     counts: the rows with each cell. Items recur in several combinations, which answers that happen
     to contain a comma or a space do not.
     """
-    return next((listed for each in SEPARATORS if (listed := _split_at(each, counts))), None)
+    for separator in (*SEPARATORS, *_joiners(counts), " "):
+        if listed := _split_at(separator, counts):
+            return listed
+    return None
+
+
+_JOINER = re.compile(r"\s*[^\w\s()\[\]\"'.-]+\s*(?=\w)|\s(?:and|und|et|y|e|&)\s(?=\w)")
+
+
+_AT_END = re.compile(r"\s*[^\w\s()\[\]\"'.-]*\s*$")
+
+
+def _joiners(counts: Mapping[str, int]) -> list[str]:
+    """Return what joins cells in longer ones, such as " and " in "Tea and Milk" beside "Tea"."""
+    if len(counts) > MOST_CELLS:
+        return []
+    joiners = Counter[str]()
+    cells = {_AT_END.sub("", cell) for cell in counts}
+    for cell in cells:
+        for one in cells:
+            rest = cell[len(one) :]
+            if rest and cell.startswith(one) and (match := _JOINER.match(rest)):
+                joiners[match[0] if match[0].strip().isalpha() else match[0].strip()] += 1
+    return [joiner for joiner, times in joiners.most_common() if times > 1]
+
+
+def is_ranking(counts: Mapping[str, int]) -> bool:
+    """Return whether every cell lists the same items, three or more, in an order of its own."""
+    for separator in (*SEPARATORS, ">", " "):
+        orders = {items_of(cell, separator) for cell in counts}
+        same = len({tuple(sorted(each)) for each in orders}) == 1
+        if same and len(orders) > 2 and len(next(iter(orders))) > 2:
+            return True
+    return False
 
 
 def may_list(counts: Mapping[str, int]) -> str | None:
     """Return a cell that may list several codes between spaces, or contain two words; None if there
-    is none. A code of it is in another cell as well."""
+    is none. A code of it is in another cell as well; "not married" is one answer."""
     cells = {cell: cell.split() for cell in counts}
+    if any(len(items) > 1 and items[0] in NEGATIONS for items in cells.values()):
+        return None
     if not all(_CODE.fullmatch(item) for items in cells.values() for item in items):
         return None
     different = Counter(item for items in cells.values() for item in {*items})
@@ -53,9 +94,10 @@ def items_of(cell: str, separator: str) -> tuple[str, ...]:
 
 def _split_at(separator: str, counts: Mapping[str, int]) -> ListedAnswers | None:
     cells = {cell: items_of(cell, separator) for cell in counts}
+    cells = cells if separator in STRONG else _with_inner(cells)
     several = [listed for listed in cells.values() if len(listed) > 1]
     trailing = any(cell.strip().endswith(separator) for cell in counts if separator != " ")
-    if not several and not (trailing and separator in (SEPARATOR, "|", "\n")):
+    if not several and not (trailing and separator in STRONG):
         return None
     rows, different = Counter[str](), Counter[str]()
     for cell, listed in cells.items():
@@ -64,12 +106,46 @@ def _split_at(separator: str, counts: Mapping[str, int]) -> ListedAnswers | None
     items = [item for item in rows if item != NONE]
     if not items or len(items) > MOST_ITEMS:
         return None
-    strong = separator in (SEPARATOR, "|", "\n")
+    strong = separator in STRONG
     if strong and len(items) >= len(counts) and several:
         return None
     if not strong and not _weak(separator, cells, items, different):
         return None
     return ListedAnswers(separator, rows, max(map(len, cells.values()), default=1) or 1)
+
+
+def _with_inner(cells: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Return the items of cells, with those that contain the separator whole again.
+
+    Such items have parts that are nowhere apart, as in "Calls (Zoom, Teams)".
+    """
+    whole = dict(cells)
+    while pair := _inseparable(whole.values()):
+        for cell, listed in whole.items():
+            if pair[0] in listed:
+                place = listed.index(pair[0])
+                between = cell[cell.index(pair[0]) + len(pair[0]) :]
+                joined = pair[0] + between[: between.index(pair[1])] + pair[1]
+                whole[cell] = (*listed[:place], joined, *listed[place + 2 :])
+    return whole
+
+
+def _inseparable(lists: Iterable[tuple[str, ...]]) -> tuple[str, str] | None:
+    """Return two items that follow each other wherever one of them is, in several lists; or in one,
+    if a bracket opens in the first and closes in the second."""
+    after, before, times = defaultdict(set), defaultdict(set), Counter[str]()
+    for listed in lists:
+        for one, other in pairwise(("", *listed, "")):
+            after[one].add(other)
+            before[other].add(one)
+        times.update(listed)
+    for one in times:
+        (other, *more) = after[one]
+        if other and not more and before[other] == {one}:
+            inside = one.count("(") > one.count(")")
+            if inside or times[one] > 1:
+                return one, other
+    return None
 
 
 def _weak(
@@ -85,7 +161,7 @@ def _weak(
     numbers = all(re.fullmatch(r"-?\d+", item) for item in items)
     if separator == "," and numbers and max(map(len, several)) == 2 and not _rising(several):
         return False  # decimal commas
-    if separator == " " and any(not re.fullmatch(r"[\w.-]+", item) for item in items):
+    if separator == " " and any(not _WORD.fullmatch(item) or item in _AND for item in items):
         return False
     if separator == "/" and any(len(item) < 2 or item.isdigit() for item in items):
         return False

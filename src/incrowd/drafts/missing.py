@@ -16,10 +16,13 @@ WORDS = frozenset(
         *("na", "n/a", "#n/a", "nan", "null", ".", "-", "--", "?", "missing"),
         *("no answer", "not answered", "refused", "refusal", "unknown/refused", "missing value"),
         *("..", "...", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!", "n.a.", "unk"),
+        *("asku", "nask", "msk"),  # of HL7, as REDCap writes them
         *("prefer not to say", "prefer not to answer", "not applicable", "not asked"),
         *("keine angabe", "k.a.", "verweigert", "sans réponse", "sin respuesta", "nsp"),
     }
 )
+
+SOFTWARE = frozenset({"na", "nan", "null", "#n/a", "<na>", "."})  # writes these for empty cells
 
 
 def no_answers(counts: Mapping[str, int], labels: Mapping[str, str]) -> tuple[str, ...]:
@@ -46,6 +49,8 @@ def _unlabeled_no_answers(counts: Mapping[str, int]) -> tuple[str, ...]:
     rows = {n: counts[value] for value, n in numbers.items()}
     if _is_symmetric(rows):
         return words
+    if far := _beside_symmetric(rows):
+        return (*words, *(value for value, n in numbers.items() if n in far))
     codes = {n for n in rows if n in CODES and is_code(n, [o for o in rows if o not in CODES])}
     codes |= _top_codes(rows, codes) | _heaped_nines(rows)
     if codes == set(rows):  # then they may well be the answers
@@ -66,6 +71,19 @@ def _is_symmetric(rows: Collection[float]) -> bool:
     if low == -high:
         return True
     return len(below) == -low >= 2 and -low - 1 <= high <= -low + 1
+
+
+def _beside_symmetric(rows: Collection[float]) -> set[float]:
+    """Return codes such as -9 or 99 that are farther out than a scale around zero; none without
+    such a scale."""
+    far = {n for n in rows if n in CODES and abs(n) >= LEAST_FAR}
+    steps = [n for n in rows if n not in far]
+    symmetric = _is_symmetric(steps) and min(steps) == -max(steps)
+    gap = symmetric and min(map(abs, far), default=0) > max(steps) + 1
+    return far if gap else set()
+
+
+LEAST_FAR = 7  # the least code for no answer, as in 7, 8, 9
 
 
 def stray_words(counts: Mapping[str, int]) -> tuple[str, ...]:
@@ -89,6 +107,8 @@ def spikes(rows: Mapping[float, int]) -> list[float]:
     """Return the largest number, if many rows have it and it is far beyond the range of
     all others."""
     *others, last = sorted(rows)
+    if last <= 1:  # of shares, which are rarely coded
+        return []
     if len(others) < 2 or rows[last] < max(FEW, SPIKE * rows[others[-1]]):
         return []
     return [last] if last - others[-1] > others[-1] - others[0] else []

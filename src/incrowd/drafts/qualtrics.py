@@ -30,7 +30,8 @@ _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 def recognized(file: FormFile) -> bool:
     """Return whether a file is a survey file."""
     start = file.start.lstrip()
-    return start.startswith("{") and '"SurveyEntry"' in start and file.source.kind == "jsonl"
+    named = any(f'"{part}"' in start for part in ("SurveyEntry", "SurveyElements"))
+    return start.startswith("{") and named and file.source.kind == "jsonl"
 
 
 # Parts of the file, which may be anything: lists where tables are empty, numbers for texts.
@@ -190,7 +191,7 @@ _SEVERAL = frozenset({"MAVR", "MAHR", "MACOL", "MSB"})
 _SINGLE = frozenset({"SAVR", "SAHR", "SACOL", "DL", "SB", "NPS"})
 _CHECKED = "MultipleAnswer"
 _MATRICES = frozenset({"Likert", "Bipolar", "Profile"})
-_SLIDER = (0.0, 100.0)
+_SLIDER, _STARS = (0.0, 100.0), 5.0
 _MULTIPLE_CHOICE, _MATRIX, _BAR, _ENTRY = "MC", "Matrix", "Slider", "TE"
 _NPS = {str(n): {"Display": str(n)} for n in range(11)}
 
@@ -236,6 +237,8 @@ def _typed(
     elif kind == _BAR:
         stated = _table(payload.get("Configuration"))
         bounds = [number(_text(stated.get(f"CSSlider{end}"))) for end in ("Min", "Max")]
+        if selector == "STAR":
+            bounds = [0.0, number(_text(stated.get("StarCount"))) or _STARS]
         low, high = (d if b is None else b for b, d in zip(bounds, _SLIDER, strict=True))
         for row, label in _rows(id, payload, wording):
             yield numbers(row, low, high), _together(words, label)

@@ -36,11 +36,15 @@ MOST_BARE, LONGEST_BARE = 12, 60  # lines of answers without a sign, and their c
 
 # What begins a line: the number of a question, a sign or a letter before an answer, a box.
 
-_NUMBERED = re.compile(r"(?:Q|F|Frage|Question)?\s?\(?(\d{1,3})(?:[.):]|\s?[-–—])\s+(?=\S)", re.I)
+_NUMBERED = re.compile(
+    r"(?:[A-Z]|Frage|Question)?\s?\(?(\d{1,3})(?:[.):]|\s?[-–—])\s+(?=\S)|(?:Q|F):\s+(?=\S)", re.I
+)
+_CODE_IN_BRACKETS = re.compile(r"[(\[](\d{1,3})[)\]]\s+(?=\S)")
+_PRINTED_CODE = re.compile(r"(\S.*?)\s*(?:\.\s?){3,}\s*(\d{1,3})|(\S.*?)\s+\.\s+(\d{1,3})")
 _ID = re.compile(r"([A-Za-z_]\w{0,39}):\s+(?=\S.*\?)")
 _CHECK = re.compile(r"(?:[-*+•]\s*)?(?:\[[ xX_]?\]|[☐□▢☑])\s*(?=\S)")
 _RADIO = re.compile(r"(?:[-*+•]\s*)?(?:\([ _]?\)\s*|[○◯◦⚪]\s*|[oO]\s+)(?=\S)")
-_SIGN = re.compile(r"[-*+•–—]\s+(?=\S)|\(?[A-Za-z][.)]\s+(?=\S)")
+_SIGN = re.compile(r"[-*+•–—]\s+(?=\S)|\(?[A-Za-z][.)]\s+(?=\S)|A:\s+(?=\S)")
 _BOX = re.compile(r"(\[[ xX_]?\]|[☐□▢☑])|(\([ _]?\)|[○◯◦⚪])")
 _BLANK = re.compile(r"_{2,}|\.{4,}|…{2,}")
 _SPECIFY = re.compile(r"\((?:please )?specify\)|\(bitte angeben\)|\(précisez\)", re.IGNORECASE)
@@ -198,7 +202,9 @@ def _listed(lines: Sequence[str], place: int, question: str) -> tuple[list[tuple
         sign, rest = _sign(line, question)
         if not sign:
             break
-        answers.append((sign, _plain(rest)))
+        boxes = [*_BOX.finditer(line)]
+        parts = _parts(line) if len(boxes) > 1 else [rest]
+        answers += [(sign, _plain(part)) for part in parts]
         after = at + 1
     return (answers, after) if answers else _bare(lines, place, question)
 
@@ -225,6 +231,10 @@ def _sign(line: str, question: str) -> tuple[str, str]:
         if match := pattern.match(bare):
             rest = bare[match.end() :]
             return ("", line) if "?" in rest and name == "sign" else (name, rest)
+    if (code := _CODE_IN_BRACKETS.match(bare)) and not question.strip().startswith(("(", "[")):
+        return "code", f"{code[1]} = {bare[code.end() :]}"
+    if printed := _PRINTED_CODE.fullmatch(bare):
+        return "code", f"{printed[2] or printed[4]} = {printed[1] or printed[3]}"
     match = _NUMBERED.match(bare)
     deeper = len(line) - len(line.lstrip()) > len(question) - len(question.lstrip())
     above = _NUMBERED.match(question.strip())
@@ -264,7 +274,7 @@ def _asked(line: str, below: Sequence[tuple[str, str]]) -> TextQuestion | None:
         named[1] if named else "",
         _plain(text),
         f"{instruction} {text if mark < 0 else ''}",
-        stated.strip(),
+        stated.strip(" ,;\t"),
         listed,
         "box" in signs or any(each[1] for each in boxed),
         "circle" in signs or any(each[2] for each in boxed),
@@ -369,7 +379,9 @@ def _parts(stated: str) -> list[str]:
 def _without_answers(asked: TextQuestion, stated: str) -> ColumnDraft:
     if _AMOUNT.search(asked.text) or _UNIT.fullmatch(stated):
         return numbers(asked.id, None, None)
-    if not stated and not _BLANK.search(asked.stated) and _YES_NO.match(asked.text):
+    alternatives = _COMMAS.search(asked.text)  # as in "Are you male or female?"
+    blank = stated or _BLANK.search(asked.stated) or alternatives
+    if not blank and _YES_NO.match(asked.text):
         return yes_no(asked.id, {}).doubting("no answers are listed; yes and no were assumed")
     return SkippedColumn(asked.id, sentence("drafts.no-answers-listed"))
 

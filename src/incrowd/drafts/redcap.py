@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.drafts.columns import ColumnDraft, DraftQuestion, SkippedColumn, yes_no
 from incrowd.drafts.draft import Draft
-from incrowd.drafts.form import Form, FormFile, SheetTable, numbers, one_of, optional, worded
+from incrowd.drafts.form import (
+    Form,
+    FormFile,
+    SheetTable,
+    ambiguous,
+    numbers,
+    one_of,
+    optional,
+    worded,
+)
 from incrowd.drafts.missing import number
 from incrowd.drafts.wording import ENGLISH, FormWording
 from incrowd.survey import YesNo
@@ -55,6 +65,7 @@ def _folded(name: str) -> str:
 
 
 _KEYS = {_folded(name): key for names in (_NAMES, _SHORT) for key, name in names.items()}
+SEARCHED = 20  # first rows, for the header
 FEWEST_COLUMNS, FEWEST_FIELDS = 15, 2  # of a dictionary whose header is in another language
 _ASKED = frozenset({"text", "radio", "dropdown", "checkbox", "yesno", "truefalse", "slider"})
 _NOT_ASKED = {
@@ -83,7 +94,7 @@ def _fields(rows: SheetTable) -> list[DictionaryRow]:
 
     A header in another language is recognized by the types of fields, which are always English.
     """
-    header, *others = rows or [[]]
+    header, *others = _from_header(rows) or [[]]
     keys = [_key(name) for name in header]
     if not {"field_name", "field_type"} <= {*keys}:
         place = [*_NAMES].index("field_type")
@@ -97,11 +108,20 @@ def _fields(rows: SheetTable) -> list[DictionaryRow]:
     return [field for field in fields if field.get("field_name")]
 
 
+def _from_header(rows: SheetTable) -> SheetTable:
+    """Return the rows from the header on, which may follow a title; all without a known header."""
+    first = (place for place, row in enumerate(rows[:SEARCHED]) if _is_header(row))
+    return rows[next(first, 0) :]
+
+
+def _is_header(row: Sequence[str]) -> bool:
+    return {"field_name", "field_type"} <= {*map(_key, row)}
+
+
 def recognized(file: FormFile) -> bool:
-    """Return whether a CSV file is a data dictionary."""
-    header = file.first_rows[0] if file.first_rows else []
-    named = {"field_name", "field_type"} <= {*map(_key, header)}
-    return named or bool(_fields(file.first_rows))
+    """Return whether a CSV file or the first sheet of a workbook is a data dictionary."""
+    header = (_from_header(file.first_rows) or [[]])[0]
+    return _is_header(header) or bool(_fields(file.first_rows))
 
 
 def draft_of(name: str, file: FormFile) -> Draft:
@@ -109,6 +129,7 @@ def draft_of(name: str, file: FormFile) -> Draft:
     fields = _fields(file.rows)
     names = sorted({re.escape(field["field_name"]) for field in fields}, key=len, reverse=True)
     one = "|".join(names) or "(?!)"
+    one += r"|[a-z]+(?:[-_][a-z0-9]+)+"  # variables of the software, and of other projects
     reference = re.compile(rf"(?:\[[\w-]+\])?\[(?:{one})(?:[(:][^\[\]]*)?\](?:\[[\w-]+\])?")
     wording = FormWording(ENGLISH, reference)
     headers = _matrix_headers(fields)
@@ -188,7 +209,8 @@ def _typed(
         labels = {"yes": "True", "no": "False"}
         return replace(column, keys={**column.keys, "labels": labels}) if kind[0] == "t" else column
     if kind in ("radio", "dropdown"):
-        return one_of(name, {c: {LANGUAGE: label} for c, label in choices.items()}, wording)
+        codes = {code: {LANGUAGE: label} for code, label in choices.items()}
+        return ambiguous(one_of(name, codes, wording), _twice(row.get("choices", "")))
     low, high = _bound(row.get("low", "")), _bound(row.get("high", ""))
     if kind == "slider":
         low, high = (_SLIDER[0] if low is None else low), (_SLIDER[1] if high is None else high)
@@ -206,6 +228,16 @@ def _typed(
 def _bound(text: str) -> float | None:
     """Return a bound, also with a decimal comma; None if it is a date or the name of a field."""
     return number(text.replace(",", ".", 1))
+
+
+def _twice(text: str) -> list[str]:
+    """Return the codes that have two different labels."""
+    pairs = {
+        (code.strip(), label.strip())
+        for code, comma, label in (part.partition(",") for part in text.split("|"))
+        if comma
+    }
+    return [code for code, times in Counter(code for code, _ in pairs).items() if times > 1]
 
 
 def _choices(text: str) -> dict[str, str]:

@@ -9,27 +9,29 @@ from math import inf
 
 # Each line is a scale from its lower to its upper end; a slash separates words of one step.
 _LINES = """
-never/not at all/none of the time/not once; almost never/hardly ever/practically never/very rarely/
-very seldom/nearly never; rarely/seldom/a little of the time/not often; less than once a year;
-once a year/yearly/annually; a few times a year/several times a year/less than once a month;
-once a month/monthly; a few times a month/several times a month/less than once a week;
-once a week/weekly; occasionally/once in a while/now and then/from time to time;
-sometimes/some of the time/about half the time/half the time; regularly/fairly often/quite often;
-often/frequently/a good bit of the time; a few times a week/several times a week/most days;
-very often/very frequently/usually/most of the time/mostly/most times; daily/once a day/every day;
+never/not at all/none of the time/not once; almost never/hardly ever/practically never/
+very rarely/very seldom/nearly never; rarely/seldom/a little of the time/not often;
+less than once a year; once a year/yearly/annually/at least once a year; a few times a year/
+several times a year/less than once a month; once a month/monthly/at least once a month;
+a few times a month/several times a month/less than once a week; once a week/weekly/
+at least once a week; occasionally/once in a while/now and then/from time to time; sometimes/
+some of the time/about half the time/half the time; regularly/fairly often/quite often; often/
+frequently/a good bit of the time; a few times a week/several times a week/most days; very often/
+very frequently/usually/most of the time/mostly/most times; daily/once a day/every day;
 several times a day/a few times a day; almost always/nearly always; always/all of the time/
 all the time/constantly/every time
 
 nie/niemals/gar nicht/überhaupt nicht; fast nie/so gut wie nie/sehr selten/kaum; selten;
-jährlich/einmal im jahr; mehrmals im jahr; monatlich/einmal im monat; mehrmals im monat;
-wöchentlich/einmal pro woche/einmal in der woche; gelegentlich/ab und zu/hin und wieder;
+jährlich/einmal im jahr/mindestens einmal im jahr; mehrmals im jahr; monatlich/einmal im monat/
+mindestens einmal im monat; mehrmals im monat; wöchentlich/einmal pro woche/einmal in der woche/
+mindestens einmal pro woche/mindestens einmal in der woche; gelegentlich/ab und zu/hin und wieder;
 manchmal/teilweise; regelmäßig/eher oft/ziemlich oft; oft/häufig; mehrmals pro woche/
 mehrmals in der woche; sehr oft/sehr häufig/meistens/meist; täglich/jeden tag;
 mehrmals täglich/mehrmals am tag; fast immer; immer/ständig/jedes mal
 
 terrible/awful/extremely bad/extremely poor; very bad/very poor; bad/poor; rather bad/rather poor/
 below average; fair/so-so/ok/okay/acceptable/average/mediocre/neutral/neither good nor bad/mixed/
-satisfactory/not bad; rather good/fairly good/above average/quite good; good; very good;
+satisfactory/not bad; rather good/fairly good/above average/quite good; good; very good; great;
 excellent/outstanding/perfect/extremely good/exceptional
 
 ungenügend; mangelhaft/sehr schlecht; schlecht; eher schlecht; ausreichend;
@@ -49,8 +51,10 @@ considerably/quite/fairly/rather; a lot/much/many/severe/very/major; very much/a
 very severe/very many; extremely/completely/extreme/all/totally/entirely
 
 gar nicht/überhaupt nicht/nichts/keine/kein/nicht; kaum/sehr wenig/fast nichts/fast keine;
-wenig/wenige/ein wenig/etwas/leicht/ein bisschen; einige/mittelmäßig/teilweise/mäßig/mittel;
-ziemlich/ziemlich viel; viel/viele/stark/sehr; sehr viel/sehr stark/sehr viele/schwer;
+wenig/wenige/ein wenig/etwas/leicht/leichte/schwach/schwache/ein bisschen; einige/mittelmäßig/
+teilweise/mäßig/mäßige/mittel/mittlere;
+ziemlich/ziemlich viel; viel/viele/stark/starke/sehr; sehr viel/sehr stark/sehr starke/
+sehr viele/schwer/schwere;
 äußerst/vollkommen/völlig/extrem/alle
 
 lowest/very low/extremely low; low; rather low/somewhat low/lower middle/below average;
@@ -97,6 +101,12 @@ probably yes/rather yes; yes; definitely/certainly/definitely yes/for sure
 auf keinen fall/bestimmt nicht/sicher nicht; nein; eher nein/wahrscheinlich nicht/eher nicht;
 vielleicht/unentschieden/teils teils/weiß noch nicht; eher ja/wahrscheinlich; ja; auf jeden fall/
 bestimmt/sicher/ganz sicher
+
+not at all; several days/some days; more than half the days/over half the days; nearly every day/
+almost every day; every day
+
+überhaupt nicht; an einzelnen tagen; an mehr als der hälfte der tage; beinahe jeden tag/
+fast jeden tag; jeden tag
 
 untrue/not true/false; partly true/somewhat true/sometimes true; mostly true; true/very true;
 certainly true
@@ -146,7 +156,8 @@ _DEGREES = (
     (2.5, "mostly|largely|generally|überwiegend|meistens"),
     (2.0, "quite|fairly|rather|pretty|ziemlich"),
     (1.6, "moderately|mäßig"),
-    (1.3, "somewhat|tend to|eher|partly|teilweise"),
+    (1.3, "somewhat|tend to|eher"),
+    (0.5, "partly|teilweise|teils"),
     (1.0, "slightly|a little|a bit|etwas|ein wenig|leicht"),
     (-5.0, "not at all|überhaupt nicht|gar nicht|in no way"),
     (
@@ -213,7 +224,7 @@ def ordered(values: Sequence[str]) -> tuple[str, ...] | None:
     beside = [value for value in values if words[value] in _BESIDE]
     steps = [value for value in values if value not in beside]
     beside.sort(key=lambda value: _BESIDE.index(words[value]))
-    for ranks in (_by_words, _by_poles, _by_numbers):
+    for ranks in (_by_words, _by_poles, _by_numbers, _by_repeats):
         for on_scale, off in ((list(values), []), (steps, beside)):
             places = ranks({value: words[value] for value in on_scale})
             if len(on_scale) > 1 and places and len(set(places.values())) == len(on_scale):
@@ -244,6 +255,7 @@ def _by_words(words: Mapping[str, str]) -> Ranks | None:
 def _rank(word: str, scale: Mapping[str, float]) -> float | None:
     """Return the place of a word, such as "never", "never (0%)" or "never or almost never"."""
     bare = re.sub(r"\s*\(.*?\)", "", word)
+    bare = re.sub(r"^\w{1,2}[).:] +", "", bare)  # the number of an answer
     spellings = (word, bare, re.split(r" or | oder |/", bare)[0], bare.rpartition(" - ")[2])
     return next((scale[each] for each in spellings if each in scale), None)
 
@@ -291,6 +303,8 @@ _RANGE = re.compile(
     rf"(?P<first>{_NUMBER})(?P<percent> ?%)?(?P<rest>.*)"
 )
 _NOTHING = ("none", "no", "never", "nothing", "zero", "keine", "kein", "nie", "nichts", "0")
+_EVERYTHING = ("always", "all", "every day", "daily", "immer", "alle", "täglich", "jeden tag")
+_ENDS = dict.fromkeys(_NOTHING, -inf) | dict.fromkeys(_EVERYTHING, inf)
 
 
 def _by_numbers(words: Mapping[str, str]) -> Ranks | None:
@@ -302,13 +316,22 @@ def _by_numbers(words: Mapping[str, str]) -> Ranks | None:
     matches = {value: _RANGE.fullmatch(text) for value, text in texts.items()}
     ranks: dict[str, tuple[float, ...]] = {}
     for value, match in matches.items():
-        if match is None and texts[value] not in _NOTHING:
+        if match is None and texts[value] not in _ENDS:
             return None
-        ranks[value] = (-inf, 0) if match is None else _range_rank(match)
+        ranks[value] = (_ENDS[texts[value]], 0) if match is None else _range_rank(match)
     numbered = sum(match is not None for match in matches.values())
     return ranks if numbered > 1 or (numbered and len(words) > 1) else None
 
 
+def _by_repeats(words: Mapping[str, str]) -> Ranks | None:
+    """Rank answers that repeat one sign, such as stars, by their number."""
+    signs = {sign for word in words.values() for sign in word if sign not in _EMPTY}
+    if len(signs) != 1 or (sign := signs.pop()).isalnum():
+        return None
+    return {value: (float(word.count(sign)),) for value, word in words.items()}
+
+
+_EMPTY = frozenset("☆○ ")  # beside stars and dots that count
 _MORE = re.compile(r"\+|(or|and|und|oder) (more|over|above|older|up|mehr|älter|higher)")
 _LESS = re.compile(r"(or|and|und|oder) (less|under|below|younger|weniger)")
 

@@ -26,8 +26,12 @@ def start(
     crowd: int,
     rows_each: int,
     notes: Sequence[str],
+    weighted: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Yield the first lines of the file: name, crowd and requested guarantee."""
+    """Yield the first lines of the file: name, crowd and requested guarantee.
+
+    weighted: questions by which tables may be weighted, if the data have weights.
+    """
     yield "# A first draft, written by `incrowd init`. DECIDE marks what you have to decide."
     yield from (f"# DECIDE: {_one_line(note)}." for note in notes)
     yield ""
@@ -41,6 +45,9 @@ def start(
         possible = crowd // rows_each >= FEWEST_PEOPLE and rows_each <= MOST_ROWS
         line = f"{'' if possible else '# '}rows_per_person = {rows_each}"
         yield f"{line}  # DECIDE: all rows of a person are protected; the crowd then counts rows"
+    if weighted:
+        listed = ", ".join(map(quoted, weighted))
+        yield f"# weights = [{listed}]  # DECIDE: questions with known shares in the population"
     yield ""
     yield "[privacy]"
     yield "epsilon = 1.0  # DECIDE: a smaller value protects more, with larger errors"
@@ -71,7 +78,7 @@ def body(questions: Sequence[DraftQuestion], left_out: Sequence[SkippedColumn]) 
 def _regression(questions: Sequence[DraftQuestion]) -> Iterator[str]:
     """Yield an example: the first yes/no question on the first two possible predictors."""
     first = next((each for each in questions if each.keys["type"] == YesNo.type_name()), None)
-    others = [each for each in questions if each is not first and _predicts(each)]
+    others = [each for each in questions if each is not first and predicts(each)]
     if first and others:
         yield ""
         yield "# A regression that you want, such as:"
@@ -80,7 +87,7 @@ def _regression(questions: Sequence[DraftQuestion]) -> Iterator[str]:
         yield f"# on = [{', '.join(quoted(each.id) for each in others[:2])}]"
 
 
-def _predicts(question: DraftQuestion) -> bool:
+def predicts(question: DraftQuestion) -> bool:
     """Return whether a question has one answer per person, out of a few."""
     kind = TYPES[question.keys["type"]]
     one_answer = kind.exclusive and not kind.rounded and not kind.not_explained

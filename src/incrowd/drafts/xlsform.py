@@ -19,6 +19,8 @@ from incrowd.drafts.form import (
     Form,
     FormFile,
     SheetTable,
+    ambiguous,
+    in_steps,
     numbers,
     one_of,
     optional,
@@ -156,6 +158,11 @@ def _sheets(file: FormFile) -> dict[str, SheetTable]:
         for name, role in roles.items():
             if role in TABLES and role not in tables:
                 tables[role] = _from_header(role, file.sheet(name))
+        others = [name for name, role in roles.items() if name != chosen and role not in TABLES]
+        for role in (role for role in TABLES if role not in tables):  # sheets named otherwise
+            tables[role] = next(
+                filter(None, (_from_header(role, file.sheet(n)) for n in others)), ()
+            )
     return {role: rows for role, rows in tables.items() if rows}
 
 
@@ -209,11 +216,11 @@ def _cell(cell: Any) -> Any:
 
 _SELECT = re.compile(
     r"(?:add )?(?P<how>select[ _]?(?:one|1|multiple|all[ _]that[ _]apply)|rank)(?: prompt)?"
-    r"(?P<file>[ _](?:external|from[ _]file))?(?: (?:from|using))?(?: (?P<list>\S+))?"
+    r"(?P<file>[ _](?:external|from[ _]file))?(?: (?:from|using))?(?: (?P<list>.+?))?"
     r"(?P<other> or[ _](?:specify[ _])?other)?",
     re.IGNORECASE,
 )
-_GROUP = re.compile(r"(begin|end)[ _]?(group|lgroup|repeat|loop)\b.*", re.IGNORECASE)
+_GROUP = re.compile(r"(begin|end)(?:[ _]?(group|lgroup|repeat|loop)\b.*|[ _]\w+)", re.IGNORECASE)
 _NUMBERS = frozenset({"int", "integer", "decimal"})
 _RANGE = frozenset({"range"})
 _TICK = frozenset({"acknowledge", "trigger"})
@@ -231,7 +238,7 @@ _QUIET = frozenset(
         *("calculate_here", "text audit", "speed violations list", "caseid", "osm"),
     }
 )
-_PARAMETER = re.compile(r"(start|end)\s*=\s*(-?[\d.]+)", re.IGNORECASE)
+_PARAMETER = re.compile(r"(start|end|step)\s*=\s*(-?[\d.]+)", re.IGNORECASE)
 _RANGE_START, _RANGE_END = 1.0, 10.0  # without parameters
 _COUNTED = re.compile(r"count-selected\(\s*\.\s*\)\s*(<=?|=)\s*(\d+)")
 _LOW = re.compile(r"(?<![\w.}])\.\s*>=?\s*(-?\d+(?:\.\d+)?)")
@@ -359,10 +366,12 @@ def _placed(rows: Iterable[FormRow]) -> Iterator[PlacedRow]:
         kind = _kind(row)
         if match := _GROUP.fullmatch(kind):
             if match[1] == "begin":
-                again = match[2] in ("repeat", "loop")
+                again = match[2] not in ("group", "lgroup")  # or a grid of other software
                 groups.append((row.get("name", ""), again, row.get("relevant", "")))
             elif groups:
                 groups.pop()
+        elif row.get("appearance", "").split()[:1] == ["label"]:
+            continue  # the head of a grid
         elif row.get("name") and kind and kind not in _QUIET:
             names = tuple(name for name, _, _ in groups if name)
             repeats = [name or "repeat" for name, again, _ in groups if again]
@@ -438,7 +447,9 @@ def _typed(id: str, row: FormRow, choices: ChoiceLists, wording: FormWording) ->
             key.lower(): _number(n) for key, n in _PARAMETER.findall(row.get("parameters", ""))
         }
         ends = stated.get("start", _RANGE_START), stated.get("end", _RANGE_END)
-        return numbers(id, min(ends), max(ends))
+        column = numbers(id, min(ends), max(ends))
+        step = abs(stated.get("step", 1))
+        return in_steps(column, min(ends), max(ends), step) if 0 < step < 1 else column
     if kind in _TICK:
         return ticked(id, "OK")
     return SkippedColumn(id, sentence("drafts.uncounted-type", type=kind))
@@ -461,12 +472,7 @@ def _selected(
         column = some_of(id, codes, wording, _most(row.get("constraint", "")))
     else:
         column = one_of(id, codes, wording)
-    for code in dict.fromkeys(choices.twice.get(name, ())):
-        if isinstance(column, DraftQuestion):
-            column = column.doubting(
-                f"the code {code} has several labels; the first was taken for all of them"
-            )
-    return column
+    return ambiguous(column, [*dict.fromkeys(choices.twice.get(name, ()))])
 
 
 def _most(constraint: str) -> int | None:

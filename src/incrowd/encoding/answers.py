@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -13,6 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from incrowd.catalog.sentences import likely, sentence
+from incrowd.encoding.cells import is_list
+from incrowd.encoding.chosen import chosen
 from incrowd.encoding.formats.isolated import content
 from incrowd.encoding.formats.reader import Content, Pieces, Request
 from incrowd.encoding.frames import as_table, is_frame
@@ -94,31 +97,47 @@ def read(
     return replace(parsed, pieces=_chosen(parsed, survey, id))
 
 
-def _wanted(survey: Survey, id: str | None, columns: Sequence[str]) -> dict[str, str]:
+def _wanted(survey: Survey, id: str | None, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return the columns of the survey's questions, in order, and the column of ids; each by the
     name that it will have, which for a question is the question's id."""
-    names = {each.id: column_of(survey, each.id, columns) for each in survey.questions}
-    return names | ({id: id} if id and id not in names else {})
+    names = {each.id: columns_of(survey, each.id, columns) for each in survey.questions}
+    return names | ({id: (id,)} if id and id not in names else {})
 
 
-def column_of(survey: Survey, id: str, columns: Collection[str]) -> str:
-    """Return the name of the column of a question: the one that the survey states; or the
+def columns_of(survey: Survey, id: str, columns: Collection[str]) -> tuple[str, ...]:
+    """Return the names of the columns of a question: those that the survey states; or the
     question's id, if the survey states none or the answers have been loaded already."""
-    stated = survey.codes_of(id).column
-    return id if not stated or (stated not in columns and id in columns) else stated
+    stated = _stated(survey, id)
+    return (id,) if not stated or (id in columns and {*stated}.isdisjoint(columns)) else stated
+
+
+def _stated(survey: Survey, id: str) -> tuple[str, ...]:
+    codes = survey.codes_of(id)
+    return (*codes.columns, *((codes.column,) if codes.column else ()))
+
+
+def _one_column(survey: Survey, id: str, names: Sequence[str], cells: list[pa.Array]) -> pa.Array:
+    """Return the answers to a question as one column: lists of options, if each option has a column
+    of its own."""
+    codes = survey.codes_of(id)
+    loaded = [*names] == [id] and (id not in codes.columns or is_list(cells[0].type))
+    return chosen(codes, names, cells) if codes.columns and not loaded else cells[0]
 
 
 def _possible(
     survey: Survey, questions: Sequence[AnyQuestion], id: str | None = None
 ) -> tuple[str, ...]:
     """Return the names that the columns of questions may have in a file, and the column of ids."""
-    names = [name for each in questions for name in (each.id, survey.codes_of(each.id).column)]
+    names = [name for each in questions for name in (each.id, *_stated(survey, each.id))]
     return tuple(dict.fromkeys(filter(None, [*names, id])))
 
 
 def _has_commas(survey: Survey, question: AnyQuestion) -> bool:
-    """Return whether an answer to a question, or a code for one, may contain a comma."""
+    """Return whether an answer to a question, or a code for one, may contain a comma, or the survey
+    states how its numbers are written."""
     codes = survey.codes_of(question.id)
+    if codes.thousands or codes.decimal:
+        return True
     written = [*codes.values, *codes.missing, *question.choices]
     return not question.one_value or any("," in each for each in written)
 
@@ -127,10 +146,14 @@ def _chosen(parsed: Content, survey: Survey, id: str | None) -> Pieces:
     """Yield the wanted columns in their order, with codes replaced with their labels."""
     wanted = _wanted(survey, id, parsed.names)
     for piece, done in parsed.pieces:
-        columns = {name: piece.column(column) for name, column in wanted.items()}
+        columns = {
+            name: _one_column(survey, name, sources, [piece.column(each) for each in sources])
+            for name, sources in wanted.items()
+        }
         for question in survey.questions:
-            if labels := parsed.labels.get(wanted[question.id]):
-                codes, cells = survey.codes_of(question.id), columns[question.id]
+            codes, cells = survey.codes_of(question.id), columns[question.id]
+            labels = parsed.labels.get(wanted[question.id][0])
+            if labels and not codes.columns:
                 columns[question.id] = with_labels(cells, question, codes, labels)
         yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns)), done
 
@@ -147,7 +170,7 @@ def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -
 
     Raises AnswersError that lists all missing and duplicate columns.
     """
-    wanted = dict.fromkeys(_wanted(survey, id, columns).values())
+    wanted = dict.fromkeys(chain.from_iterable(_wanted(survey, id, columns).values()))
     return check_once("answers", list(wanted), columns)
 
 
@@ -179,8 +202,15 @@ def check_columns(table: pa.Table, survey: Survey, id: str | None = None) -> pa.
     """
     check_names(table.column_names, survey, id)
     check_rows(table.num_rows)
-    wanted = _wanted(survey, id, table.column_names)
-    return table.select(list(wanted.values())).rename_columns(list(wanted))
+    columns = {
+        name: _one_column(survey, name, sources, [_cells(table, each) for each in sources])
+        for name, sources in _wanted(survey, id, table.column_names).items()
+    }
+    return pa.table(columns)
+
+
+def _cells(table: pa.Table, name: str) -> pa.Array:
+    return table[name].combine_chunks()
 
 
 def check_rows(rows: int) -> None:
@@ -314,7 +344,7 @@ def sheet_names(source: AnswersSource) -> tuple[str, ...]:
 
 
 def load_sheet(source: AnswersSource, name: str) -> list[list[Any]]:
-    """Return the cells of a sheet of a workbook, row by row, without columns that have no name."""
+    """Return the cells of a sheet of a workbook, row by row, without empty rows."""
     table = load_data(replace(source, sheet=name), form=True).table
     columns = [column.to_pylist() for column in table.columns]
-    return [list(table.column_names), *map(list, zip(*columns, strict=True))]
+    return [*map(list, zip(*columns, strict=True))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,17 +55,10 @@ def distinct(column: pa.Array) -> tuple[np.ndarray, pa.Array]:
 def index(text: pa.Array, values: Sequence[str]) -> np.ndarray:
     """Return the index of each text among the values, -1 if it is not one of them.
 
-    If all values are whole numbers, 1.0 counts as 1, since pandas writes columns with gaps so.
+    1.0 counts as 1, since pandas writes columns with gaps so; but not beside a value such as 1.1.
     """
-    if values and all(map(is_whole, values)):
-        text = without_point(text)
-    places = pc.index_in(text, value_set=pa.array(values, pa.string()))
+    places = _place_of_answer(text, values)
     return np.asarray(pc.fill_null(places, -1).to_numpy(zero_copy_only=False))
-
-
-def is_whole(text: str) -> bool:
-    """Return whether a text is a whole number."""
-    return text.removeprefix("-").isdecimal()
 
 
 def without_point(text: pa.Array) -> pa.Array:
@@ -73,16 +66,35 @@ def without_point(text: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(text, r"^(-?\d+)\.0+$", r"\1")
 
 
-def split(column: pa.Array, separator: str = SEPARATOR) -> pa.Array:
+def split(column: pa.Array, separator: str = SEPARATOR, options: Collection[str] = ()) -> pa.Array:
     """Split texts with several options into lists. Separators at the ends, which some software
-    writes after every option, separate nothing. A space is any white space."""
+    writes after every option, separate nothing. A space is any white space.
+
+    options: those that may contain the separator, and are not split.
+    """
     text = texts_of(column)
     if separator == " ":
         text = pc.replace_substring_regex(text, r"\s+", separator)
-    text = pc.utf8_trim(text, f"{separator} \t\r\n")
+    inside = sorted((each for each in options if separator in each), key=len, reverse=True)
+    for option in inside:
+        text = pc.replace_substring(text, option, option.replace(separator, HELD))
+    if not separator.strip().isalpha():  # a word such as "and"
+        text = pc.utf8_trim(text, f"{separator} \t\r\n")
     empty = pc.is_in(text, value_set=pa.array(["", NONE], pa.string()))
     nothing = pa.scalar([], pa.list_(pa.string()))
-    return pc.if_else(empty, nothing, pc.split_pattern(text, separator))
+    lists = pc.if_else(empty, nothing, pc.split_pattern(text, separator))
+    return _with_separator(lists, separator) if inside else lists
+
+
+HELD = "\ufdd0"  # no character; in the place of a separator within an option
+
+
+def _with_separator(lists: pa.Array, separator: str) -> pa.Array:
+    flat, rows = items(lists)
+    sizes = np.bincount(rows, minlength=len(lists))
+    offsets = pa.array(np.concatenate([[0], np.cumsum(sizes)]), pa.int32())
+    whole = pc.replace_substring(flat, HELD, separator)
+    return pa.ListArray.from_arrays(offsets, whole, mask=lists.is_null())
 
 
 def items(column: pa.Array) -> tuple[pa.Array, np.ndarray]:
@@ -165,7 +177,7 @@ def _replaced(question: AnyQuestion, codes: Codes, texts: pa.Array) -> Decoded:
     if not codes.values or not question.named:
         return Decoded(read, np.zeros(len(texts), bool))
     folded = pc.utf8_lower(read) if question.any_case else read
-    answered = pc.is_in(folded, value_set=pa.array(question.substantive, pa.string()))
+    answered = pc.is_valid(_place_of_answer(folded, question.substantive))
     unknown = pc.and_(pc.is_valid(texts), pc.invert(answered))
     return Decoded(read, unknown.to_numpy(zero_copy_only=False))
 
@@ -174,7 +186,16 @@ def _among(texts: pa.Array, codes: tuple[str, ...]) -> pa.Array:
     return pc.is_valid(_place(texts, codes))
 
 
-def _place(texts: pa.Array, codes: tuple[str, ...]) -> pa.Array:
+_WITH_POINT = re.compile(r"-?\d*\.\d+")
+
+
+def _place_of_answer(texts: pa.Array, answers: Sequence[str]) -> pa.Array:
+    if any(map(_WITH_POINT.fullmatch, answers)):
+        return pc.index_in(texts, value_set=pa.array(answers, pa.string()))
+    return _place(texts, answers)
+
+
+def _place(texts: pa.Array, codes: Sequence[str]) -> pa.Array:
     """Return the index of each text among the codes, null if it is not a code.
 
     1.0 counts as 1, since pandas writes columns with gaps so.

@@ -29,6 +29,7 @@ from incrowd.encoding.cells import (
     texts_of,
     without_point,
 )
+from incrowd.encoding.number_forms import plain_numbers, with_plain_numbers
 from incrowd.encoding.spelling import as_text
 from incrowd.errors import AnswersError, Place, Problem
 from incrowd.plans.strata import stratum_numbers
@@ -244,8 +245,11 @@ def read_column(
 
     asked: which people were asked, if not everybody was. For the others, a cell does not matter.
     """
+    if codes.columns:  # each option had a column of its own, and the codes have been replaced
+        codes = Codes(question=codes.question)
     try:
-        answers = _separated(codes, _without_empty(question, cells))
+        answers = _separated(question, codes, plain_numbers(codes, _without_empty(question, cells)))
+        codes = with_plain_numbers(codes)
         column, unknown = decoded(question, codes, answers)
         column = _with_blanks(codes, cells, column)
         encoded, wrong, allowed = question.read(RecodedColumn(column))
@@ -305,9 +309,11 @@ def _without_empty(question: AnyQuestion, cells: pa.Array) -> pa.Array:
     return pc.if_else(_empty(cells), pa.scalar(None, cells.type), cells)
 
 
-def _separated(codes: Codes, cells: pa.Array) -> pa.Array:
+def _separated(question: AnyQuestion, codes: Codes, cells: pa.Array) -> pa.Array:
     """Split cells with several options at the separator that the survey states."""
-    return split(cells, codes.separator) if codes.separator and not is_list(cells.type) else cells
+    if not codes.separator or is_list(cells.type):
+        return cells
+    return split(cells, codes.separator, (*question.substantive, *codes.values))
 
 
 def _with_blanks(codes: Codes, cells: pa.Array, column: pa.Array) -> pa.Array:

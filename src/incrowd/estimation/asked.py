@@ -2,7 +2,8 @@
 
 "Not asked" is an answer like any other, so the number of those who were asked has noise. The share
 of an answer among them is tested as the share within a group is, so that its interval covers at any
-size, however few were asked. Proof: docs/mathematics.md#ratios-and-lengths.
+size, however few were asked. Proof: docs/mathematics.md#conditions,
+docs/mathematics.md#ratios-and-lengths.
 """
 
 from __future__ import annotations

@@ -36,13 +36,13 @@ from incrowd.estimation.ratios import (
 from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.tables import TableEstimate
 from incrowd.estimation.weighting.known_margins import known_margins
-from incrowd.estimation.weighting.margins import weights_facts, weights_words
+from incrowd.estimation.weighting.margins import USE_ALL, weights_facts, weights_words
 from incrowd.estimation.weighting.weighting import (
     TableChange,
     counted_for,
     derived,
-    kept,
     without,
+    without_states,
 )
 from incrowd.estimation.wording import (
     IN_R,
@@ -58,6 +58,8 @@ from incrowd.estimation.wording import (
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.survey import UNANSWERED, Survey
+from incrowd.survey.asking import answers_of_asked
+from incrowd.survey.question import QuestionIds
 from incrowd.views import IntervalPlot, Numbers, Sheet, View
 
 A, NOT_A, B, NOT_B = np.eye(4)  # gave the answer or did not: first group, then second group
@@ -348,6 +350,8 @@ def joint_table(
     plan = with_merged(plan, options.get("merge"))
     noise_only, margins = without_sampling(plan, options), options.get("margins")
     ids = check_tables(plan, [questions])[0]
+    if of_those_who_answered:
+        _check_asked(plan.survey, ids)
     change = None
     if margins is not None:
         change = TableChange(
@@ -365,7 +369,7 @@ def joint_table(
     if change:
         population = change.population(joint.people)
     if of_those_who_answered and any(set(UNANSWERED) & set(each) for each in joint.answers):
-        cells, (joint, _) = kept(joint), without(joint)
+        cells, (joint, _) = without_states(joint), without(joint)
         answered = float(cells.estimate.flat[-1])
     if noise_only:
         joint, cells = joint.noise_alone(), cells.noise_alone()
@@ -378,6 +382,25 @@ def joint_table(
         weighted_to=changed.table.provenance.weighted_to,
         error_ratio=changed.table.provenance.error_ratio,
     )
+
+
+def _check_asked(survey: Survey, ids: QuestionIds) -> None:
+    """Raise TableError if everybody who is asked one question gave the same answer to another."""
+    pair = [survey.question(id) for id in ids]
+    for question, other in (pair, pair[::-1]):
+        if other.asked_if is None:
+            continue
+        given = answers_of_asked(question, other, survey.questions)
+        if len({*map(question.read_as, given)}) == 1 < len(question.substantive):
+            raise TableError.of(
+                "table",
+                "estimation.one-answer-of-asked",
+                value=",".join(ids),
+                other=other.id,
+                id=question.id,
+                answer=question.read_as(given[0]),
+                way_out=USE_ALL,
+            )
 
 
 def two_way(

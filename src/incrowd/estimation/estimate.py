@@ -153,8 +153,8 @@ def _change(plan: Plan, margins: GivenMargins | None, answered: bool) -> TableCh
     """Return how the tables are changed; None if they are not."""
     if margins is None and not answered:
         return None
-    known = () if margins is None else known_margins(plan.survey, margins)
-    return TableChange(known, UNANSWERED if answered else ())
+    weighted_to = () if margins is None else known_margins(plan.survey, margins)
+    return TableChange(weighted_to, UNANSWERED if answered else ())
 
 
 def _changeable(
@@ -388,11 +388,11 @@ def _asked(
     change = options.change or TableChange((), (), options.noise_only, options.places)
     if change.left_out:
         return {}, ()
-    made, not_made = what_can_be_made(
+    possible, not_made = what_can_be_made(
         _partly_asked(plan, wanted), lambda ids: of_those_asked(plan, counted, ids[0], change)
     )
     tables = {}
-    for ids, each in made.items():
+    for ids, each in possible.items():
         error = each.error
         if not options.covariance:
             error = replace(error, covariance=None, noise_covariance=None)

@@ -277,12 +277,12 @@ def _shares_of(plan: Outline, model: Model, stated: GuessedShares) -> GuessedSha
     """Return the stated shares of the answers to a model's questions, and of those that not
     everybody is asked."""
     survey, ids = plan.survey, [each.question.id for each in (model.outcome, *model.predictors)]
-    known = {
+    shares = {
         question.id: tuple(assumed_shares(survey, question, even=True).tolist())
         for question in map(survey.question, ids)
         if question.asked_if is not None or question.id in survey.shares
     }
-    return known | {id: stated[id] for id in ids if id in stated}
+    return shares | {id: stated[id] for id in ids if id in stated}
 
 
 def expected_fit(plan: Outline, formula: Formula, noise_only: bool = False) -> ModelFit:

@@ -21,7 +21,7 @@ from incrowd.encoding.amounts import Adjusted
 from incrowd.encoding.answers import (
     check_names,
     column_names,
-    column_of,
+    columns_of,
     load_answers,
     load_batches,
     load_columns,
@@ -197,7 +197,9 @@ def check(
     names = as_table(data).column_names if is_frame(data) else column_names(data, survey, id)
     findings = _wrong_columns(survey, names, id)
     there = tuple(
-        each for each in survey.questions if names.count(column_of(survey, each.id, names)) == 1
+        each
+        for each in survey.questions
+        if all(names.count(name) == 1 for name in columns_of(survey, each.id, names))
     )
     present = survey.model_copy(update={"questions": there})
     has_id = id is not None and names.count(id) == 1

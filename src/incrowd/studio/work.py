@@ -79,6 +79,11 @@ class Jobs:
 def _run(sender: Connection, work: JobWork, arguments: tuple[Any, ...]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the studio, which ends this
     threading.Thread(target=end_with_parent, daemon=True).start()
+    _report(sender, work, arguments)
+
+
+def _report(sender: Connection, work: JobWork, arguments: tuple[Any, ...]) -> None:
+    """Send the progress of the work, then its result or its error."""
     try:
         result = work(lambda text: sender.send(("progress", str(text))), *arguments)
     except IncrowdError as error:

@@ -1,9 +1,12 @@
-"""The expected share of people whom a question is asked, if answers are independent."""
+"""The expected share of people whom a question is asked, if answers are independent; and what those
+who are asked can have answered."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -11,11 +14,11 @@ from incrowd.survey.conditions import AnswerComparison, Condition, comparisons, 
 from incrowd.survey.question import NOT_ASKED, AnyQuestion
 
 Comparisons = frozenset[AnswerComparison]
-SharesOfAsked = Callable[[AnyQuestion], Sequence[float] | np.ndarray]
+AssumedShares = Callable[[AnyQuestion], Sequence[float] | np.ndarray]
 
 
 def asked_share(
-    question: AnyQuestion, questions: Sequence[AnyQuestion], shares: SharesOfAsked
+    question: AnyQuestion, questions: Sequence[AnyQuestion], shares: AssumedShares
 ) -> float:
     """Return the share of people whom a question is asked.
 
@@ -31,6 +34,39 @@ def asked_share(
         if each.id in needed:
             laws = _with_answers(each, needed[each.id], laws, shares(each))
     return float(sum(law for true, law in laws.items() if _holds(question.asked_if, true)))
+
+
+def answers_of_asked(
+    question: AnyQuestion, other: AnyQuestion, questions: Sequence[AnyQuestion]
+) -> tuple[str, ...]:
+    """Return the answers to choose from that people who are asked another question can have given
+    to one of which everybody gives one answer; of any other question, all of its answers.
+
+    questions: of the survey, in order, without mistakes in conditions.
+    """
+    if not (question.exclusive and question.decisive):
+        return question.choices
+    places = range(len(question.recorded) - len(question.unanswered))
+
+    def shares(place: int, each: AnyQuestion) -> np.ndarray:
+        size = len(each.recorded) - (each.asked_if is not None)
+        even = np.full(size, 1 / size if each.exclusive else 0.5)
+        return np.eye(size)[place] if each.id == question.id else even
+
+    possible = (
+        place for place in places if asked_share(other, questions, partial(shares, place)) > 0
+    )
+    return tuple(question.recorded[place] for place in possible)
+
+
+def decided(questions: Sequence[AnyQuestion]) -> bool:
+    """Return whether some questions decide all their conditions, which is so in a valid survey."""
+    by_id = {each.id: each for each in questions}
+    compared = (comparisons(each.asked_if) for each in questions if each.asked_if is not None)
+    return all(
+        each.question in by_id and by_id[each.question].deciding(each) is not None
+        for each in chain.from_iterable(compared)
+    )
 
 
 def _needed(

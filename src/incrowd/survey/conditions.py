@@ -7,6 +7,9 @@ options equals each option that was chosen.
 
 The answers are those that are sent. A number is compared with an edge of its ranges, so that the
 range decides, and whoever knows the range knows whether the person was asked.
+
+"Not asked" is one more answer, so that guarantees hold as for any answers. Proof:
+docs/mathematics.md#conditions.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from functools import reduce
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-from pydantic import BeforeValidator, InstanceOf, PlainSerializer
+from pydantic import BeforeValidator, InstanceOf, PlainSerializer, WithJsonSchema
 
 from incrowd.errors import Unfit
 
@@ -336,4 +339,5 @@ AskedIf = Annotated[
     | None,
     BeforeValidator(_validated),
     PlainSerializer(lambda condition: condition and facts(condition)),
+    WithJsonSchema({"type": "string"}),  # as a survey writes it
 ]

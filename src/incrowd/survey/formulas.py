@@ -14,8 +14,9 @@ from pydantic import Field
 from incrowd.catalog.sentences import likely, sentence
 from incrowd.errors import Problem
 from incrowd.methods import FAMILIES, PENALTIES
+from incrowd.survey.asking import answers_of_asked, decided
 from incrowd.survey.merging import merge_problems, merged_questions
-from incrowd.survey.question import AnyQuestion
+from incrowd.survey.question import NOT_ASKED, AnyQuestion
 from incrowd.survey.toml import Frozen, Real
 
 QuestionsById = Mapping[str, AnyQuestion]
@@ -76,6 +77,11 @@ class NamedAnswers(NamedTuple):
     def levels(self) -> tuple[str, ...]:
         """The categories of the variable, without "no answer"."""
         return self.question.substantive if self.answer is None else (OTHERS, self.answer)
+
+    def level(self, answer: str) -> str:
+        """Return the category of somebody who gave that answer of a record."""
+        answer = self.question.read_as(answer)
+        return answer if self.answer in (None, answer) else OTHERS
 
     @property
     def is_number(self) -> bool:
@@ -177,6 +183,7 @@ def formula_problems(formula: Formula, questions: QuestionsById) -> Iterator[Pro
     for text in formula.on:
         yield from _interaction_problems(text, parts(text, questions), model.singles)
     yield from _outcome_problems(formula, model)
+    yield from _asked_problems(formula, model, tuple(questions.values()))
 
 
 def _name_problems(field: str, text: str, questions: QuestionsById) -> Iterator[Problem]:
@@ -288,6 +295,30 @@ def _outcome_problems(formula: Formula, model: Meant) -> Iterator[Problem]:
     yield from (_linear_problems if model.family == "linear" else _logistic_problems)(
         formula, model.outcome
     )
+
+
+def _asked_problems(
+    formula: Formula, model: Meant, questions: Sequence[AnyQuestion]
+) -> Iterator[Problem]:
+    """Yield variables that are the same for everybody who is asked another question of the model:
+    only people who are asked all questions are part of it."""
+    variables = [("outcome", formula.outcome, model.outcome)]
+    variables += [("on", text, each) for text, each in model.singles.items()]
+    asked = [each.question for _, _, each in variables if each.answer != NOT_ASKED]
+    conditional = [each for each in asked if each.asked_if is not None]
+    if not conditional or not decided(questions):
+        return
+    for field, text, each in variables:
+        for other in conditional:
+            levels = set(map(each.level, answers_of_asked(each.question, other, questions)))
+            if other.id != each.question.id and len(levels) == 1 < len(each.levels):
+                yield Problem(
+                    field,
+                    "survey.one-level-of-asked",
+                    value=text,
+                    other=other.id,
+                    answer=levels.pop(),
+                )
 
 
 def _amount_problems(model: Meant) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from incrowd.catalog.sentences import likely
 from incrowd.errors import Problem, UsageError
-from incrowd.survey.question import MERGED, AnyQuestion, Merged
+from incrowd.survey.question import MERGED, UNANSWERED, AnyQuestion, Merged
 
 AnswerGroups = Sequence[Sequence[str]] | Mapping[str, Sequence[str]]
 Merge = Mapping[str, AnswerGroups]  # of questions, by id
@@ -75,6 +75,8 @@ def _group_problems(question: AnyQuestion, groups: Sequence[Merged]) -> Iterator
             yield Problem(path, "survey.merge-of-one", value=name)
         elif name in recorded:
             yield Problem(path, "survey.merged-name-taken", value=name)
+        elif set(answers) == set(UNANSWERED):
+            yield Problem(path, "survey.merge-of-states", value=name)
     counts = Counter(answer for _, answers in groups for answer in answers)
     for answer in (answer for answer, count in counts.items() if count > 1):
         yield Problem(path, "survey.merged-twice", value=answer)

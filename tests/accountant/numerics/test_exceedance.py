@@ -192,6 +192,7 @@ def simulated(first, law, count, draws, seed):
     return share, math.sqrt(share * (1 - share) / draws)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("q", "relation", "crowd", "epsilon"),
     [
@@ -213,6 +214,7 @@ def test_the_lattice_agrees_with_simulation(q, relation, crowd, epsilon):
     assert abs(positive_chance(first, law, crowd - 1) - share) < SIGMAS * error
 
 
+@pytest.mark.slow
 def test_simulation_rejects_leaving_out_the_own_report():
     first, law = eta_laws(BitFlip.at_least(0.2446), (5, 0, 0), math.log(2))
     share, error = simulated(first, law, 999, 500_000, seed=2)

@@ -23,6 +23,7 @@ from incrowd.collection.protocol.sealed import seal
 from incrowd.collection.protocol.upload import NO_CODE, Upload
 from incrowd.errors import ProtocolError
 from incrowd.sampling.keystream import Keystream
+from tests.conftest import one_in
 from tests.oracles import services
 from tests.oracles.mixing import Site
 
@@ -100,6 +101,7 @@ def test_the_number_of_seals_does_not_show_the_noise(shuffler, hides):
         assert (len({str(sizes(number)) for number in (0, 1, MOST // 2, MOST)}) == 1) == hides
 
 
+@pytest.mark.slow
 def test_the_length_of_a_release_does_not_show_the_noise(tmp_path):
     found = []
     for number in (0, MOST):
@@ -149,7 +151,9 @@ def to_the_bundle_alone():
     return mock.patch.object(ShufflerBundle, "binding", lambda of, *_: of.digest)
 
 
-@pytest.mark.parametrize(("bound", "refused"), [(nullcontext, True), (to_the_bundle_alone, False)])
+@pytest.mark.parametrize(
+    ("bound", "refused"), one_in(2, [(nullcontext, True), (to_the_bundle_alone, False)])
+)
 def test_a_report_counts_in_its_own_stratum_and_lane_only(tmp_path, bound, refused):
     """The collector here does not even look at the message of a report."""
     with bound(), invents(0):
@@ -215,6 +219,7 @@ def moved(folder, plaintexts, checks):
     return Counter({key: counts[0][key] - counts[1][key] for key in counts[0]})
 
 
+@pytest.mark.slow
 def test_a_liar_moves_one_person_in_each_table(tmp_path):
     """A table has as many reports of a person as lanes: one, or one for each option."""
     for number, plaintexts in enumerate(lies()):
@@ -224,6 +229,7 @@ def test_a_liar_moves_one_person_in_each_table(tmp_path):
             assert sum(cells[lane.message, cell] for cell in lane.cells) <= 1
 
 
+@pytest.mark.slow
 def test_without_lanes_she_moves_as_many_as_she_has_slots(tmp_path):
     """A wrong variant: slots without a message."""
     cells = moved(tmp_path, next(lies()), checks=False)

@@ -78,6 +78,7 @@ def test_a_release_is_acknowledged_opened_and_the_key_is_gone(keyed, sealed):
     assert not keyed.releases(INVITED).body(signed).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [False, *slowly(True)])
 def test_the_process_forgets_the_key_as_well(keyed, sealed, kept):
     """The incorrect variant refers to it elsewhere."""

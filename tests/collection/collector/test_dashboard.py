@@ -272,6 +272,7 @@ class TestPhases:
 
 
 class TestTheGate:
+    @pytest.mark.slow
     def test_the_estimates_are_those_of_the_page(self, keyed, sealed):
         found = opened(keyed, release(sealed))
         assert found.facts["phase"] == "opened" and found.facts["estimates"]
@@ -311,6 +312,7 @@ class TestTheGate:
     def test_while_people_send_there_are_no_estimates(self, keyed):
         assert served(keyed, asking(ESTIMATES)).status_code == 404
 
+    @pytest.mark.slow
     def test_rejected_reports_are_counted_by_kind(self, keyed, sealed):
         garbage = [bytes(len(sealed[0]))] * INVITED.places
         found = opened(keyed, release([*sealed, *garbage]))
@@ -318,6 +320,7 @@ class TestTheGate:
         assert rejected["another-key"] == 1 and rejected["repeated"] == INVITED.places - 1
         assert found.facts["sealed_reports"] == len(sealed) + INVITED.places
 
+    @pytest.mark.slow
     def test_files_that_were_changed_are_a_fault_and_no_traceback(self, keyed, sealed, caplog):
         found = opened(keyed, release(sealed))
         (found.folder / "message-1.parquet").write_bytes(b"x")

@@ -114,6 +114,7 @@ def test_no_range_has_rows_of_two_lanes(monkeypatch):
     assert cut == [RowRange(0, 0, 4, ()), RowRange(0, 4, 5, (0,)), RowRange(1, 5, 7, (1,))]
 
 
+@pytest.mark.slow
 def test_tasks_give_the_collections_and_the_receipt_of_one_machine(told, in_arrow, tmp_path):
     done = []
     session = Session()

@@ -468,6 +468,7 @@ def test_every_part_of_the_key_matters():
     assert len(set(drawn)) == len(cases)
 
 
+@pytest.mark.slow
 def test_the_record_outlives_the_process(served):
     """Another process does not open what this one has not."""
     first, other = (noisy_releases.release(BUNDLE, PEOPLE[:n]) for n in (4, 3))

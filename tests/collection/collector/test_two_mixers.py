@@ -32,7 +32,7 @@ from incrowd.collection.steady import CertainClock
 from incrowd.collection.taking import Taking
 from incrowd.errors import IncrowdError, ProtocolError
 from incrowd.plans.ledger import Ledger
-from tests.conftest import run, slowly
+from tests.conftest import one_in, run, slowly
 from tests.oracles import mixers
 from tests.oracles.make_vectors import PEOPLE, PLAN
 from tests.oracles.serving import running
@@ -509,21 +509,24 @@ def opened(tmp_path_factory, reports, batch):
 
 @pytest.mark.parametrize(
     "changes",
-    [
-        {"people": 24},
-        {"opened_people": 22},
-        {"tokens": None},
-        {"tokens": []},
-        {"tokens": [1, 1, 1]},
-        {"dummies": [1]},
-        {"dummies": "moved"},
-        {"issued": 61},
-        {"used": None},
-        {"invitations": None},
-        {"invitations": mixers.invitations(OF, 60, 50, key=OTHER).encoded.hex()},
-        {"rejected": {}},
-        {"messages": []},
-    ],
+    one_in(
+        3,
+        [
+            {"people": 24},
+            {"opened_people": 22},
+            {"tokens": None},
+            {"tokens": []},
+            {"tokens": [1, 1, 1]},
+            {"dummies": [1]},
+            {"dummies": "moved"},
+            {"issued": 61},
+            {"used": None},
+            {"invitations": None},
+            {"invitations": mixers.invitations(OF, 60, 50, key=OTHER).encoded.hex()},
+            {"rejected": {}},
+            {"messages": []},
+        ],
+    ),
 )
 def test_an_edited_receipt_is_refused(opened, changes):
     receipt, _ = load_receipt(opened)

@@ -121,6 +121,7 @@ def incrowd_device(found, home, shuffler):
 # --- what is promised ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_plan_with_too_little_noise_is_refused(home):
     plan = incrowd.plan(cells_survey(list("abcdefgh")))
     assert promised(bundle_of(plan)).guarantee.proved
@@ -286,6 +287,7 @@ def test_a_plan_that_takes_too_long_to_certify_is_given_up(home, monkeypatch):
     assert shuffler.bodies == [] and not home.exists()
 
 
+@pytest.mark.slow
 def test_a_program_ends_although_the_work_does_not():
     script = (
         "from incrowd.collection.device.device import _within\n"

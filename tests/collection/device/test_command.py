@@ -159,6 +159,7 @@ def test_the_code_stays_out_of_everything_that_is_shown(tmp_path):
     assert CODE.encode() not in (tmp_path / "home" / "answered").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_crowd_is_played_from_a_file(tmp_path):
     codes = [new_code(number.to_bytes(10)) for number in range(9)]
     answers = written(tmp_path / "answers.csv", [ANSWERS[row % 3] for row in range(9)])

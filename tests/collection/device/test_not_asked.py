@@ -13,11 +13,13 @@ from incrowd.collection.device.connection import Connection
 from incrowd.collection.protocol.sealed import unseal
 from incrowd.collection.protocol.upload import NO_CODE, parse_upload, upload_length
 from incrowd.encoding.records import EncodedAnswers, set_cells
+from incrowd.errors import AnswersError
 from incrowd.planner.plan import make_plan
 from incrowd.plans import CellsMessage
 from incrowd.plans.slots import slots
 from incrowd.survey import Survey
 from tests.oracles import make_vectors
+from tests.oracles.shuffler import Shuffler, device
 
 ASKED = {"smokes": "yes", "daily": "yes", "brand": "Marlboro", "spent": 40, "sorts": "x;y"}
 NOT_ASKED = dict.fromkeys(ASKED) | {"smokes": "no"}
@@ -157,3 +159,10 @@ def test_as_many_cells_are_set_before_the_noise(bundle):
         for people in (encoded(bundle, ASKED), encoded(bundle, NOT_ASKED))
     ]
     assert np.diff(counts) == [0] and counts[0] == 1
+
+
+def test_answers_by_question_may_leave_out_what_is_not_asked(bundle, home):
+    shuffler = Shuffler(bundle)
+    with pytest.raises(AnswersError, match="daily"):
+        device(shuffler, home / "asked").send({"smokes": "yes"})
+    assert device(shuffler, home).send({"smokes": "no"}).outcome == "stored"

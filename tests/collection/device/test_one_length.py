@@ -107,6 +107,7 @@ def test_from_the_emptiest_to_the_fullest_answers(bundles, kind):
     assert lengths(bundles[kind]) == {upload_length(bundles[kind])}
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True, database=None,
           suppress_health_check=list(HealthCheck))  # fmt: skip
 @given(data=st.data())

@@ -55,6 +55,7 @@ def test_what_is_drawn_once_stands_in_every_upload(bundle_of):
     assert sent(first, 1)[2] != rounds[0][2]
 
 
+@pytest.mark.slow
 def test_nothing_of_a_round_can_be_recognized_in_the_next():
     """With two mixers: the same plaintexts and the same code; everything else is new."""
     drawn = []

@@ -246,6 +246,7 @@ def test_devices_look_alike_and_keep_no_cookie(home, answers):
     assert open_client().follow_redirects is False
 
 
+@pytest.mark.slow
 def test_every_upload_has_one_length_whatever_was_answered(tmp_path):
     """Also where the number of reports is random."""
     shuffler = Shuffler(OPEN)

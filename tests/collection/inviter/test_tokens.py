@@ -36,6 +36,7 @@ def no_roots():
     return mock.patch.object(app, "sign_blinded", side_effect=AssertionError("RSA came first"))
 
 
+@pytest.mark.slow
 def test_the_answer_is_what_the_keys_of_the_bundle_sign(inviter):
     """Compared with another way to the same numbers: z^d modulo n, by definition."""
     person = pending()
@@ -104,6 +105,7 @@ def test_of_requests_that_come_at_once_one_is_answered(inviter):
     assert statuses == [200, 409, 409, 409]
 
 
+@pytest.mark.slow
 def test_the_same_request_is_answered_twenty_times(inviter):
     body = pending().request
     answers = [answer for _ in range(2) for answer in inviter.together(*[body] * 11)]
@@ -136,6 +138,7 @@ def test_signing_before_the_commit_would_answer_two_requests(inviter):
     assert inviter.post(other.request)[0] == 200, "the test above would find it"
 
 
+@pytest.mark.slow
 def test_a_faulty_signature_never_leaves(inviter):
     """One of the roots is computed incorrectly; none of the others is answered either."""
     root, places = signing._root, range(bundle().places + 1)

@@ -108,7 +108,7 @@ def rows(site, table):
         return connection.scalar(select(func.count()).select_from(table))
 
 
-@pytest.mark.parametrize("what", not_admitted())
+@pytest.mark.parametrize("what", one_in(2, not_admitted()))
 def test_a_mixer_that_verifies_nothing_is_seen(site, what):
     """The wrong variant."""
     with mock.patch.object(service, "has_entry", lambda *_: True):
@@ -187,6 +187,7 @@ def test_nothing_is_said_before_it_is_durable(site):
 # --- the batch -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_one_batch_has_every_large_stratum_and_the_rest_is_gone(site):
     given = people(LEAST), people(LEAST - 1, 1, 100), people(LEAST + 1, 2, 200)
     for some in given:
@@ -239,6 +240,7 @@ def two_batches(site):
     return len(set(site.collector.heard))
 
 
+@pytest.mark.slow
 def test_an_upload_in_flight_lifts_no_stratum_into_a_second_batch(site):
     assert two_batches(site) == 1
     assert states(site) == ["acknowledged", "deleted", "deleted"]
@@ -252,6 +254,7 @@ def test_an_upload_in_flight_is_refused_after_closing(site):
         assert late(site, upload(MIXERS, 999, stratum, 999)) is UploadOutcome.CLOSED
 
 
+@pytest.mark.slow
 def test_a_mixer_that_keeps_small_strata_signs_a_second_batch(site):
     """The wrong variant: they are deleted later, as by a shuffler."""
     with mock.patch.object(keeper, "outdated", lambda *_: ()):
@@ -417,6 +420,7 @@ def pages(connection):
     return (all_pages - free) * size
 
 
+@pytest.mark.slow
 def test_envelopes_are_stored_in_little_more_than_their_length(tmp_path):
     """The wrong variant is a table in the order of tags: long rows then take pages of their own."""
     site = Site(tmp_path, LONG)
@@ -463,6 +467,7 @@ def test_the_order_of_the_batch_says_nothing_of_the_database(site):
     assert p_of_places(site) > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_the_order_of_the_database_is_seen(site):
     """The wrong variant: the identity permutation."""
     with mock.patch.object(keeper, "mixed", lambda pieces, *_: pieces):

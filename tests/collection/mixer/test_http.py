@@ -144,6 +144,7 @@ def hurried(tmp_path, monkeypatch):
         yield port
 
 
+@pytest.mark.slow
 def test_who_never_reads_the_answer_is_cut_off(hurried):
     with asked(hurried, MANY * 3000) as line:
         assert is_ended(line, 5)

@@ -188,6 +188,7 @@ def test_any_headers_and_any_bytes(site, body, headers, method):
     assert status >= 400
 
 
+@pytest.mark.slow
 @TRIES
 @given(path=st.text(max_size=30), method=st.sampled_from(["GET", "POST", "PUT", "HEAD", "TRACE"]))
 def test_any_path_and_method(site, path, method):

@@ -45,6 +45,7 @@ def test_a_collection_from_the_first_upload_to_the_end_of_the_key(site):
     assert not site.settings.secret_file.exists()
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_database_store_everybody_once(tmp_path, postgres):
     """Every upload is sent by four at the same time, in another order and other groups."""
     site = Site(tmp_path, MERGED, database=postgres.database())

@@ -73,6 +73,7 @@ class Swept(Hurried):
             step, killed = step + 1, self.site.store is not store
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "simulation", [Simulation, *slowly(OpenSimulation, MixersSimulation, ServicesSimulation)]
 )
@@ -238,6 +239,7 @@ LONG = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends anywhere
 @pytest.mark.parametrize(
     "wrong",

@@ -48,6 +48,7 @@ def linked():
     return make_vectors.bundle(**changes, reserve=50)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [False, *slowly(True)])
 def test_a_shuffler_that_starts_loads_nothing_slow(tmp_path, cells):
     """For cells a check of the bundle's slots needs one function of scipy."""

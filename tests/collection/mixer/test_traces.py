@@ -185,11 +185,13 @@ def arrived(tmp_path):
     site.close()
 
 
+@pytest.mark.slow
 def test_the_order_of_a_release_says_nothing_of_arrival(arrived):
     site, uploads, secrets = arrived
     assert suspicious(released_order(site, uploads), secrets, uploads) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("wrong", "seen"),
     [
@@ -235,6 +237,7 @@ def neighbors(site, uploads):
     return int((stored[1:] == stored[:-1]).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [writing.MANY, *slowly(1)])
 def test_places_do_not_show_which_reports_came_together(tmp_path, many):
     """At random, a pair is of one upload with probability (places - 1) / (rows - 1); the number is
@@ -265,6 +268,7 @@ def test_few_of_a_stratum_are_not_shown_by_many_of_another(tmp_path, many):
     site.close()
 
 
+@pytest.mark.slow
 def test_places_that_count_are_seen(tmp_path):
     """A wrong store: each transaction's places follow those of the one before."""
     site, uploads, counter = Site(tmp_path, invitations=PEOPLE), people(PEOPLE), count(1)
@@ -296,6 +300,7 @@ def z_of_physical_order(site, uploads, make=None):
     return z_of_ranks(physical, np.arange(len(sealed))), z_of_ranks(physical, places)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [None, *slowly(arrival_first)])
 def test_postgresql_keeps_the_order_of_arrival_and_the_release_does_not(tmp_path, postgres, wrong):
     """With the key ctid tells who came when; nothing of it is in a release."""

@@ -22,6 +22,8 @@ from tests.oracles import mixers
 from tests.oracles.node import has_browser
 from tests.oracles.pages import hosted, in_browser, written
 
+pytestmark = pytest.mark.slow  # they start a browser, as quick tests of the survey page do
+
 CODES = ["A" * 16, "B" * 16, "M" * 16]  # the last of a person whom the inviter wants to recognize
 AXE = "axeAsking", "axeDrawn", "axeSent"
 SURVEY = {

@@ -55,7 +55,14 @@ SURVEY = {
             "options": ["never", "sometimes", "often"],
             "labels": NEVER | {"often": both("Nearly every day", "Fast jeden Tag")},
             "section": "week",
-        }
+        },
+        {
+            "id": "content",
+            "text": both("How content are you?", "Wie zufrieden sind Sie?"),
+            "type": "choice",
+            "options": [str(number) for number in range(11)],
+            "section": "work",
+        },
     ],
     "question": [
         {
@@ -129,12 +136,13 @@ SURVEY = {
             "section": "work",
             "text": both("At night, too?", "Auch nachts?"),
         },
+        {"id": "pay", "matrix": "content", "text": both("With the pay", "Mit dem Lohn")},
     ],
 }
 OTHERS = [each["id"] for each in SURVEY["question"] if each["id"] != "brand"]
 SURVEY |= {"message": [{"questions": ["brand"]}, {"questions": OTHERS}]}
 SENT = {"age": 17, "home": "village", "smokes": "no", "calm": "never", "tired": "never"}
-NOT_ASKED = ["daily", "brand", "quit", "more", "works", "nights"]
+NOT_ASKED = ["daily", "brand", "quit", "more", "works", "nights", "pay"]
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +206,7 @@ def test_a_screen_reader_finds_what_is_asked_and_nothing_else(seen):
 def test_a_matrix_is_a_table_in_a_wide_window_and_groups_for_a_screen_reader(seen):
     german = seen["german"]
     assert german["rows"] == 3 and german["group"] == 3
+    assert german["heads"] == [str(number) for number in range(11)]
 
 
 def test_the_review_lists_what_was_asked_and_counts_the_rest(seen):
@@ -209,7 +218,7 @@ def test_the_review_lists_what_was_asked_and_counts_the_rest(seen):
         ["I was calm", "Never"],
         ["I was tired", "Never"],
     ]
-    assert "you were not asked 6 questions" in narrow["unasked"]
+    assert "you were not asked 7 questions" in narrow["unasked"]
     assert "wurde Ihnen eine Frage nicht gestellt" in german["unasked"]
 
 

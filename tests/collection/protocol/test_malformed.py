@@ -142,6 +142,7 @@ def test_deep_and_large_texts():
             problem.parse_document(text, 400)
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_of_a_releases_start_is_seen():
     start = len(vectors("releases")["right"]["start"]) // 2
     for at in range(8 * start):

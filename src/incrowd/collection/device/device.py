@@ -27,6 +27,7 @@ from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import PlanError, ProtocolError, UsageError
 from incrowd.presentation.example import Example, examples
 from incrowd.sampling.permanent import DeviceKey, remembering
+from incrowd.survey import Survey
 from incrowd.survey.words import look_alike_warnings
 
 CERTIFYING = 120.0  # seconds
@@ -124,10 +125,10 @@ class Device:
     ) -> UploadResult:
         """Randomize one person's answers and send everything in one upload.
 
-        answers: one row, as a table or as a value for each question. stratum: its name, if there
-        are several. code: the code of the invitation, unless the link contains it. device_key: for
-        permanent responses. keep: store the upload until the collection closes, so that it can be
-        withdrawn; it stays stored if it is sent again without.
+        answers: one row, as a table or as a value for each question that the person is asked.
+        stratum: its name, if there are several. code: the code of the invitation, unless the link
+        contains it. device_key: for permanent responses. keep: store the upload until the
+        collection closes, so that it can be withdrawn; it stays stored if it is sent again without.
 
         The noise is drawn once, and stored before anything is sent. If an earlier upload for this
         bundle is stored, because it got no response, was refused, or can be withdrawn, its bytes
@@ -206,7 +207,7 @@ class Device:
         key: DeviceKey | None,
     ) -> SealedReports:
         """Return a new upload, for two mixers without its tokens."""
-        plan, table = self.bundle.plan, _table(answers)
+        plan, table = self.bundle.plan, _table(answers, self.bundle.plan.survey)
         if table.num_rows != 1:
             raise UsageError.of("answers", "collection.one-row", rows=table.num_rows)
         field = checked_code(self.bundle, code)
@@ -248,9 +249,11 @@ def _within(seconds: float, work: Callable[[], Device]) -> Device:
         raise PlanError.of("plan", "collection.certifying-slow", seconds=seconds) from None
 
 
-def _table(answers: pa.Table | Mapping[str, Any]) -> pa.Table:
+def _table(answers: pa.Table | Mapping[str, Any], survey: Survey) -> pa.Table:
+    """Return answers as a table. A question that not everybody is asked may be left out."""
     if isinstance(answers, Mapping):
-        return pa.table({id: [answer] for id, answer in answers.items()})
+        given = {each.id: None for each in survey.questions if each.asked_if} | dict(answers)
+        return pa.table({id: [answer] for id, answer in given.items()})
     return answers
 
 

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
@@ -23,7 +24,7 @@ from incrowd.encoding.formats.header import (
     Row,
     TableHeader,
     header_of,
-    is_total,
+    rows_after,
     shortened,
 )
 from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request, pieces_of
@@ -31,6 +32,7 @@ from incrowd.encoding.sources import ROW_BYTES, AnswersSource
 from incrowd.errors import AnswersError, Place
 
 SEPARATORS = ",;\t|"
+LONGEST_AFTER = 1 << 16  # characters of a row below a table
 _COMMA = r"^([+-]?\d+),(\d+)$"
 _NUMBERS = r"^([+-]?\d+(,\d+)?)?$"
 _THOUSANDS = r"^[+-]?\d{1,3},\d{3}$"
@@ -43,7 +45,8 @@ class CsvLayout(NamedTuple):
 
     start: the number of bytes before the first answer, in UTF-8. fits: whether most of the first
     rows have a cell for each column. empty: whether nothing follows the header, which pyarrow would
-    refuse. blank: the number of rows at the end of the file in which all cells are empty.
+    refuse. after: the rows at the end of the file that are not people, shortened. cut: the number
+    of bytes of these and of empty rows, in UTF-8.
     """
 
     separator: str
@@ -51,7 +54,8 @@ class CsvLayout(NamedTuple):
     start: int
     fits: bool = True
     empty: bool = False
-    blank: int = 0
+    after: tuple[str, ...] = ()
+    cut: int = 0
 
     @property
     def columns(self) -> list[str]:
@@ -60,7 +64,8 @@ class CsvLayout(NamedTuple):
 
 
 def layout(source: AnswersSource, wanted: Sequence[str] = ()) -> CsvLayout:
-    """Return the layout that gives the most wanted columns and, among these, the most columns.
+    """Return the layout that gives the most wanted columns and, among these, the most columns with
+    a name: decimal commas may also divide each row into equally many cells.
 
     Raises AnswersError if the first row has answers and not names.
     """
@@ -79,7 +84,7 @@ def layout(source: AnswersSource, wanted: Sequence[str] = ()) -> CsvLayout:
         key=lambda each: (
             len({*wanted} & {*each.columns}),
             each.fits,
-            len(each.columns),
+            sum(map(bool, each.columns)),
             -len(each.header.skipped),
         ),
     )
@@ -87,10 +92,7 @@ def layout(source: AnswersSource, wanted: Sequence[str] = ()) -> CsvLayout:
     if best.header.answers:
         raise AnswersError.of(source.name, "encoding.no-header", value=best.header.answers)
     mark = len("\ufeff".encode()) * (marked != text)
-    last = _last_lines(source)
-    best = best._replace(start=best.start + mark, blank=_blank_end(last, best.separator))
-    _check_last(source, last, best)
-    return best
+    return _without_end(source, best._replace(start=best.start + mark))
 
 
 def _layout(text: str, begin: int, separator: str, wanted: Sequence[str], whole: bool) -> CsvLayout:
@@ -134,38 +136,40 @@ def _for_all_cells(names: Sequence[str], rows: Sequence[Row], first: int) -> tup
     return tuple([*names, *[""] * (width - len(names))][:width])
 
 
-def _last_lines(source: AnswersSource) -> list[str]:
-    """Return the last lines that are not empty; the first of them may be cut."""
+def _without_end(source: AnswersSource, laid_out: CsvLayout) -> CsvLayout:
+    """Return the layout without the rows at the end that are not people, and without rows in which
+    all cells are empty, as spreadsheets write them for rows that were cleared."""
+    lines = [*io.StringIO(_end(source, laid_out.start), newline="")]
+    empty = f"{laid_out.separator} \t\r\n"
+    filled = next((n for n in range(len(lines), 0, -1) if lines[n - 1].strip(empty)), 0)
+    rows: list[Row] = []
+    for line in reversed(lines[max(0, filled - LOOKED_AT) : filled]):
+        if line.count('"') % 2 or len(line) > LONGEST_AFTER:  # a part of a cell of several lines
+            break
+        cells = next(csv.reader([line], delimiter=laid_out.separator), [])
+        rows.insert(0, [cell.strip() for cell in cells])
+    after = rows_after(rows) if len(laid_out.columns) > 1 else 0
+    left_out = rows[len(rows) - after :] if after else []
+    texts = tuple(shortened(row) for row in left_out if any(row))
+    cut = len("".join(lines[filled - after :]).encode())
+    return laid_out._replace(after=texts, cut=cut)
+
+
+def _end(source: AnswersSource, start: int) -> str:
+    """Return the end of a text. start: the number of bytes that are never a part of it."""
     with source.open() as file:
         if source.compression or source.encoding:
             cells: Any = pa.input_stream(file, compression=source.compression)
             end = before = b""
             while piece := cells.read(ROW_BYTES):
                 before, end = end, piece
-            tail = before + end
+            tail, whole = before + end, len(before) < ROW_BYTES
         else:
-            file.seek(max(0, file.size() - ROW_BYTES))
-            tail = file.read()
+            first = max(start, file.size() - ROW_BYTES)
+            file.seek(first)
+            tail, whole = file.read(), False
     text = tail.decode(source.encoding or "utf-8", errors="ignore")
-    return [*filter(None, text.splitlines())]
-
-
-def _blank_end(lines: Sequence[str], separator: str) -> int:
-    """Return the number of rows at the end in which all cells are empty, as spreadsheets write
-    them for rows that were cleared."""
-    empty = f"{separator} \t"
-    return len(
-        [*takewhile(lambda line: separator in line and not line.strip(empty), reversed(lines))]
-    )
-
-
-def _check_last(source: AnswersSource, lines: Sequence[str], laid_out: CsvLayout) -> None:
-    """Raise AnswersError if the last row sums up the others."""
-    filled = lines[: len(lines) - laid_out.blank][-LOOKED_AT:]
-    totals = [line for line in filled if is_total(line.split(laid_out.separator))]
-    if len(laid_out.columns) > 1 and totals == filled[-1:]:
-        value = shortened(totals[0].split(laid_out.separator))
-        raise AnswersError.of(source.name, "encoding.total", value=value)
+    return text.encode()[start:].decode() if whole else text
 
 
 def pieces(
@@ -180,8 +184,7 @@ def pieces(
     """
     decimals: dict[str, bool] = dict.fromkeys(numbers if laid_out.separator == ";" else (), False)
     try:
-        read = _batches(source, laid_out, wanted)
-        for batch, position in _without_last(read, laid_out.blank):
+        for batch, position in _batches(source, laid_out, wanted):
             yield _with_points(batch, decimals) if decimals else batch, position
     except pa.ArrowInvalid:
         _check_cells(source, laid_out)
@@ -193,8 +196,7 @@ def _batches(source: AnswersSource, laid_out: CsvLayout, wanted: Sequence[str]) 
         return
     with source.open() as file:
         cells = pa.input_stream(file, compression=source.compression)
-        text = _in_utf8(cells, source.encoding) if source.encoding else cells
-        text.read(laid_out.start)
+        text = _people(source, laid_out, file, cells)
         batches = pa.csv.open_csv(
             text,
             read_options=pa.csv.ReadOptions(
@@ -203,26 +205,28 @@ def _batches(source: AnswersSource, laid_out: CsvLayout, wanted: Sequence[str]) 
             parse_options=pa.csv.ParseOptions(delimiter=laid_out.separator),
             convert_options=_as_text(laid_out, wanted),
         )
+        read = 0
         for batch in batches:
-            yield batch, file.tell()
-
-
-def _without_last(pieces: Pieces, rows: int) -> Pieces:
-    """Yield pieces without the last rows of all, if these are empty."""
-    held: list[tuple[pa.RecordBatch, int]] = []
-    for piece in pieces:
-        held.append(piece)
-        while held and sum(batch.num_rows for batch, _ in held[1:]) >= rows:
-            yield held.pop(0)
-    rest = sum(batch.num_rows for batch, _ in held) - rows
-    for batch, position in held:
-        yield batch.slice(0, max(0, rest)), position
-        rest -= batch.num_rows
+            read += batch.nbytes
+            yield batch, min(read, source.stored) if laid_out.cut else file.tell()
 
 
 # The text is decoded before pyarrow reads it, and its cells are counted by Python's own csv module:
 # pyarrow reads ahead in threads. Where these call Python, and the process ends in the meantime, it
 # is aborted (apache/arrow#34314).
+
+
+def _people(
+    source: AnswersSource, laid_out: CsvLayout, file: pa.NativeFile, cells: pa.NativeFile
+) -> pa.NativeFile:
+    """Return the rows of people, in UTF-8. cells: the file, decompressed, which closes the file if
+    nothing refers to it."""
+    stored = not source.encoding and not (source.compression and laid_out.cut)
+    text = cells if stored else _in_utf8(cells, source.encoding or "utf-8")
+    if laid_out.cut:
+        text = (file if stored else text).get_stream(0, text.size() - laid_out.cut)
+    text.read(laid_out.start)
+    return text
 
 
 def _in_utf8(cells: pa.NativeFile, encoding: str) -> pa.NativeFile:
@@ -240,8 +244,7 @@ def _check_cells(source: AnswersSource, laid_out: CsvLayout) -> None:
     named = len(laid_out.columns)
     with source.open() as file, suppress(csv.Error, UnicodeDecodeError):
         cells = pa.input_stream(file, compression=source.compression)
-        encoded = _in_utf8(cells, source.encoding) if source.encoding else cells
-        encoded.read(laid_out.start)
+        encoded = _people(source, laid_out, file, cells)
         text = io.TextIOWrapper(encoded, "utf-8", newline="")
         rows = csv.reader(_lines(text), delimiter=laid_out.separator)
         for number, row in enumerate((row for row in rows if row), start=1):
@@ -337,7 +340,7 @@ class _Csv(Reader):
             read,
             unit="bytes",
             texts=header.texts,
-            skipped=header.skipped,
+            skipped=(*header.skipped, *laid_out.after),
             doubtful=header.doubtful,
             unnamed=unnamed,
         )
@@ -351,10 +354,18 @@ def _whole(source: AnswersSource, laid_out: CsvLayout) -> pa.Table:
 
 
 def _unnamed(table: pa.Table) -> Iterator[str]:
-    """Yield the places of columns that have answers and no name."""
+    """Yield the places of columns that have answers and no name; row numbers are no answers."""
     for place, name in enumerate(table.column_names):
-        if not name and table.column(place).null_count < table.num_rows:
+        column = table.column(place)
+        if not name and column.null_count < len(column) and not (place == 0 and _is_index(column)):
             yield str(place + 1)
+
+
+def _is_index(column: pa.ChunkedArray) -> bool:
+    """Return whether texts number the rows, as data frames of pandas and R do in their files."""
+    rows = np.arange(len(column))
+    starts = [pa.array(rows + first).cast(pa.string()) for first in (0, 1)]
+    return any(pc.all(pc.equal(column, each)).as_py() for each in starts)
 
 
 def _named(table: pa.Table) -> pa.Table:

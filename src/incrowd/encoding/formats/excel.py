@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from incrowd.catalog.sentences import Keyword, likely
-from incrowd.encoding.formats.header import TableHeader, header_of, is_total, looked_at, shortened
+from incrowd.encoding.formats.header import (
+    LOOKED_AT,
+    TableHeader,
+    header_of,
+    is_unlike,
+    looked_at,
+    rows_after,
+    shortened,
+)
 from incrowd.encoding.formats.reader import Content, Reader, Request, pieces_of
 from incrowd.encoding.sources import AnswersSource
 from incrowd.encoding.spelling import as_text
@@ -103,9 +113,9 @@ def _read(source: AnswersSource, rows: SheetRows, request: Request) -> _Sheet:
     head = list(islice(rows, PEEKED))
     width = max(map(len, head), default=1)
     head += islice(rows, max(0, looked_at(width) - PEEKED))
+    width = max(map(len, head), default=1)
     if request.form:
-        names = next((_texts(row) for row in head if any(row)), [])
-        header = TableHeader(tuple(name or "" for name in names))
+        header = TableHeader(tuple(str(place + 1) for place in range(width)), first=0)
     else:
         header = header_of([_texts(row) for row in head], request.columns or ())
     if header.answers:
@@ -114,46 +124,66 @@ def _read(source: AnswersSource, rows: SheetRows, request: Request) -> _Sheet:
     cells: dict[int, list[Any]] = {
         place: [] for place, name in enumerate(header.names) if name and name in chosen
     }
-    last, beyond, totals = _LastRows(), set[int](), list[int]()
+    last, beyond = deque[NumberedRow](maxlen=LOOKED_AT), set[int]()
     for number, row in enumerate(
         islice(chain(head, rows), header.first, None) if cells else (), start=header.first + 1
     ):
         filled = [place for place, cell in enumerate(row) if cell is not None and cell != ""]
         named = [place for place in filled if place < len(header.names) and header.names[place]]
         beyond.update(place for place in filled if place not in named)
-        last = last.after(number, [row[place] for place in named])
-        if named and is_total([as_text(row[named[0]]) or ""]):
-            totals.append(number)
+        if named:
+            last.append(NumberedRow(number, row))
         for place, column in cells.items() if named else ():
             column.append(row[place] if place < len(row) else None)
-    if sum(map(bool, header.names)) >= FEWEST and not request.form:
-        if totals == [last.number]:
-            raise AnswersError.of(source.name, "encoding.total", value=last.text)
-        if last.alone:
-            raise AnswersError.of(
-                source.name, "encoding.stray-cell", value=last.text, row=last.first
-            )
-    return _Sheet(header, cells, [_letter(place) for place in sorted(beyond)])
+    unnamed = [_letter(place) for place in sorted(beyond)]
+    if request.form:
+        return _Sheet(header, cells, unnamed)
+    people, texts = _people([*last], header.names)
+    if sum(map(bool, header.names)) >= FEWEST:
+        _check_gap(source, people)
+    after = [shortened(row) for row in texts]
+    left = {place: column[: len(column) - len(after)] for place, column in cells.items()}
+    return _Sheet(replace(header, skipped=(*header.skipped, *after)), left, unnamed)
 
 
-class _LastRows(NamedTuple):
-    """The rows after the last gap: the numbers of the first and the last, the text of the last, and
-    whether each of them has a single cell."""
+class NumberedRow(NamedTuple):
+    """A row with cells, and its number in the sheet."""
 
-    first: int = 0
-    number: int = 0
-    text: str = ""
-    alone: bool = False
-    gap: bool = False
+    number: int
+    cells: Sequence[Any]
 
-    def after(self, number: int, cells: Sequence[Any]) -> _LastRows:
-        """Return the same after another row."""
-        if not cells:
-            return self._replace(gap=True)
-        text = shortened([as_text(cell) or "" for cell in cells])
-        if self.gap and self.number:
-            return _LastRows(number, number, text, len(cells) == 1)
-        return _LastRows(self.first, number, text, self.alone and len(cells) == 1)
+
+def _people(
+    last: Sequence[NumberedRow], names: Sequence[str]
+) -> tuple[list[tuple[int, list[str]]], list[list[str]]]:
+    """Divide the last rows of a sheet into those of people, each with its number, and others.
+
+    The cells are texts, of columns with a name.
+    """
+    places = [place for place, name in enumerate(names) if name]
+    rows = [
+        [(as_text(row[n]) or "").strip() if n < len(row) else "" for n in places] for _, row in last
+    ]
+    after = rows_after(rows)
+    people = [(number, row) for (number, _), row in zip(last, rows, strict=True)]
+    return people[: len(rows) - after], rows[len(rows) - after :]
+
+
+def _check_gap(source: AnswersSource, people: Sequence[tuple[int, list[str]]]) -> None:
+    """Raise AnswersError if the rows after the last gap are not people: a single cell in each, or
+    words below numbers."""
+    gaps = [n for n in range(1, len(people)) if people[n][0] > people[n - 1][0] + 1]
+    above, below = people[: gaps[-1]] if gaps else (), people[gaps[-1] :] if gaps else ()
+    if not below:
+        return
+    columns = [[row[n] for _, row in above if row[n]] for n in range(len(below[0][1]))]
+    numbers, text = [number for number, _ in below], shortened(below[0][1])
+    if all(sum(map(bool, row)) == 1 for _, row in below):
+        raise AnswersError.of(source.name, "encoding.stray-cell", value=text, row=numbers[0])
+    if all(any(map(is_unlike, row, columns)) for _, row in below):
+        raise AnswersError.of(
+            source.name, "encoding.other-table", value=text, first=numbers[0], last=numbers[-1]
+        )
 
 
 def _letter(place: int) -> str:

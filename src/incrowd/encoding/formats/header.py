@@ -21,6 +21,8 @@ LOOKED_AT = 500  # rows, or fewer if they have many cells
 FEWEST_LOOKED_AT = 20
 CELLS = 200_000
 MOST_ABOVE = 50  # rows above the names
+FEWEST_WEAK = 3  # texts that nobody gave, in all columns, from which a row is no person
+WORDING = 3  # words
 MOST_BELOW = 3  # rows below the names that are not people
 FEWEST = 5  # values from which the kind of a column can be told
 SHOWN = 60  # characters of a row in a note
@@ -47,10 +49,20 @@ _UNITS = frozenset(
 )
 _TOTALS = frozenset(
     {
-        *("total", "totals", "grand total", "sum", "sums", "average", "mean", "n ="),
-        *("summe", "summen", "gesamt", "gesamtsumme", "mittelwert", "durchschnitt"),
+        *("total", "totals", "grand total", "subtotal", "sum", "sums", "average", "mean", "n ="),
+        *("median", "minimum", "maximum", "min", "max", "std", "std. dev", "sd", "count"),
+        *("summe", "summen", "gesamt", "gesamtsumme", "mittelwert", "durchschnitt", "anzahl"),
+        *("insgesamt", "zwischensumme"),
     }
 )
+_NOTE = re.compile(
+    r"(?:sources?|quellen?|notes?|anmerkung(?:en)?|hinweise?|remarks?|legende?|stand|comments?)\s*:"
+    r"|(?:exported|generated|created|downloaded|printed|report|erstellt|exportiert|gedruckt)\b"
+    r"|n\s*=\s*\d|\d[\d.,]* (?:rows|records|responses|people|cases|zeilen|antworten|personen)\b"
+    r"|end of\b|ende de[rs]\b|[*†‡§©]+\s*\w|copyright\b|\(c\)\s",
+    re.IGNORECASE,
+)
+MOST_AFTER = 20  # rows below a table that are not people
 _NO_ANSWERS = frozenset(
     {
         *("na", "n/a", "#n/a", "nan", "null", "none", "missing", "unknown", "refused"),
@@ -121,10 +133,37 @@ def shortened(row: Row) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
 
-def is_total(row: Row) -> bool:
-    """Return whether the first word of a row says that it sums up the rows above."""
-    first = next((cell.strip() for cell in row if cell.strip()), "")
-    return first.casefold().rstrip(":") in _TOTALS
+def rows_after(rows: Sequence[Row]) -> int:
+    """Return how many of the last rows are not people: totals, sources, notes, and empty rows.
+
+    rows: the last rows of a table.
+    """
+    after = 0
+    for number, row in enumerate(reversed(rows), start=1):
+        above = rows[: len(rows) - number]
+        if number > MOST_AFTER or (any(row) and not _is_after(row, above)):
+            break
+        after = number
+    return after
+
+
+def _is_after(row: Row, above: Sequence[Row]) -> bool:
+    """Return whether a row sums up the rows above it, or is a note about them. A word that other
+    rows have in the same column is an answer."""
+    place = next(n for n, cell in enumerate(row) if cell)
+    cell, values = row[place], [each[place] for each in above if len(each) > place and each[place]]
+    width = max(map(_filled, above), default=0)
+    if cell in values or width < 2:
+        return False
+    if cell.casefold().rstrip(" :.=") in _TOTALS:
+        return True
+    alone = _filled(row) == 1
+    return alone and (bool(_NOTE.match(cell)) or (width > 2 and is_unlike(cell, values)))
+
+
+def is_unlike(cell: str, values: Sequence[str]) -> bool:
+    """Return whether a cell is a word in a column of numbers or dates."""
+    return _unlike(cell, values) == 2
 
 
 def _used(row: Row) -> int:
@@ -212,7 +251,8 @@ def _is_extra(below: Sequence[Row], place: int) -> bool:
     strong = {text for text, kind in zip(texts, kinds, strict=True) if kind == 2}
     weak = kinds.count(1)
     covering = 2 * (len(strong) + weak) >= len(cells)
-    return covering and (len(strong) >= 2 or (bool(strong) and weak >= 1) or weak >= 4)
+    every = weak == len(cells) >= FEWEST_WEAK and any(_is_wording(cell) for cell, _ in cells)
+    return covering and (len(strong) >= 2 or (bool(strong) and weak >= 1) or weak >= 4 or every)
 
 
 def _plain(cell: str) -> str:
@@ -222,12 +262,20 @@ def _plain(cell: str) -> str:
 
 
 def _may_be_extra(people: Sequence[Row]) -> bool:
-    """Return whether the first person has a text in the only column of numbers that it fills."""
+    """Return whether the first person has a text in the only column of numbers that it fills, or
+    answers that nobody else gave in all columns, one of them a question or a sentence."""
     first, rest = people[0], people[1:]
     kinds = [
         _unlike(cell, [row[n] for row in rest if row[n]]) for n, cell in enumerate(first) if cell
     ]
-    return -1 not in kinds and 2 in kinds
+    every = kinds.count(1) == len(kinds) > 1
+    wording = len(kinds) >= FEWEST_WEAK or any(map(_is_wording, first))
+    return -1 not in kinds and (2 in kinds or (every and wording))
+
+
+def _is_wording(cell: str) -> bool:
+    """Return whether a cell is a question, or has as many words as a question."""
+    return cell.endswith("?") or len(cell.split()) >= WORDING
 
 
 def _has_import_ids(row: Row) -> bool:

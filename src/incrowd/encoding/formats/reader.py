@@ -20,8 +20,8 @@ class Request(NamedTuple):
     columns: the names of the wanted columns, or None for all. numbers: those in which a comma
     between digits must be a decimal comma, as in 3,5. rows: the most rows of a piece. piece_bytes:
     its approximate size. names_only: whether the pieces are not needed. form: whether a
-    sheet is a part of a form, with the names in its first row. memory: the bytes that
-    reading may take.
+    sheet is a part of a form, of which all rows are needed. memory: the bytes that reading
+    may take.
     """
 
     columns: tuple[str, ...] | None = None

@@ -568,9 +568,11 @@ class Regression(views.Result):
         if self.absent:
             levels = ", ".join(self.absent)
             yield f"no coefficient for {levels}: no released stratum is known to have this answer"
+        conditional = any(each.asked_if is not None for each in self.plan.survey.questions)
+        silent = "were not asked, or did not answer" if conditional else "did not answer"
         reasons = {
             "were released together with people who gave other answers": self.merged,
-            "did not answer": self.left_out - self.merged,
+            silent: self.left_out - self.merged,
         }
         for why, share in reasons.items():
             if share >= SEEN:

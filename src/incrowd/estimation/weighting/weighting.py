@@ -219,8 +219,8 @@ def without(
     """
     if not any(set(left_out) & set(answers) for answers in table.answers):
         return table, np.eye(table.estimate.size)
-    cells = _kept(table, left_out)
-    whole = kept(table, left_out)
+    cells = _of_the_rest(table, left_out)
+    whole = without_states(table, left_out)
     answered = left_out == UNANSWERED
     code = "estimation.those-who-answered" if answered else "estimation.those-who-were-asked"
     name = sentence(code, questions=table.questions)
@@ -229,16 +229,16 @@ def without(
     return among.of_people(table.people * float(whole.estimate.flat[-1])), jacobian
 
 
-def kept(table: TableEstimate, left_out: tuple[str, ...] = UNANSWERED) -> TableEstimate:
+def without_states(table: TableEstimate, left_out: tuple[str, ...] = UNANSWERED) -> TableEstimate:
     """Return the same table without some cells: its shares are of all people, and "any answer" is
     the share of those who are not left out. table: with margins."""
-    cells = _kept(table, left_out)
+    cells = _of_the_rest(table, left_out)
     answers = tuple(tuple(a for a in each if a not in left_out) for each in table.answers)
     shares = (cells @ table.estimate.ravel()).reshape([1 + len(each) for each in answers])
     return table.linear(shares, cells, answers=answers)
 
 
-def _kept(table: TableEstimate, left_out: tuple[str, ...]) -> np.ndarray:
+def _of_the_rest(table: TableEstimate, left_out: tuple[str, ...]) -> np.ndarray:
     """Return which cells are summed for those of people who are not left out, with margins.
 
     Their number is that of "any answer" minus the others, which has less noise than a sum of

@@ -137,6 +137,7 @@ def other(uploads):
     return mixers.batch(BUNDLE, uploads)
 
 
+@pytest.mark.slow
 def test_one_that_is_killed_at_some_steps(tmp_path, batch, other, orders):
     assert killed_at(tmp_path, batch, other, orders, every=9) > 20
 
@@ -146,6 +147,7 @@ def test_one_that_is_killed_at_each_step(tmp_path, batch, other, orders):
     assert killed_at(tmp_path, batch, other, orders, every=1) > 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["keys later", *slowly("not together")])
 def test_wrong_orders_of_the_steps_are_seen(tmp_path, batch, other, orders, monkeypatch, wrong):
     """The keys are destroyed after everything is delivered; releases appear one by one."""

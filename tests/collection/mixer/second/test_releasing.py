@@ -24,7 +24,7 @@ from tests.collection.mixer.second.conftest import (
     sealed,
     settings_in,
 )
-from tests.conftest import slowly
+from tests.conftest import one_in, slowly
 from tests.oracles import mixers
 from tests.oracles.token_keys import blind
 
@@ -73,6 +73,7 @@ def test_a_token_of_another_report_is_dropped(mixer, batch):
     assert mixer.keeper.dropped == {TOKEN: 1}
 
 
+@pytest.mark.slow
 def test_a_token_for_another_message_is_dropped(mixer, batch):
     envelopes = by_stratum(batch)
     first, *_ = opened(envelopes[0], 0)
@@ -168,7 +169,7 @@ def with_tokens(batch, message, kept):
     return resigned(envelopes)
 
 
-@pytest.mark.parametrize("message", MESSAGES)
+@pytest.mark.parametrize("message", one_in(3, MESSAGES))
 @pytest.mark.parametrize("missing", [0, *slowly(1)])
 def test_each_message_needs_the_slots_of_the_crowd(mixer, batch, message, missing):
     """All other messages have enough for everybody, so that the total is far above the crowd's."""
@@ -180,6 +181,7 @@ def test_each_message_needs_the_slots_of_the_crowd(mixer, batch, message, missin
     assert len(rows) == (0 if missing else total)
 
 
+@pytest.mark.slow
 def test_a_refused_stratum_says_only_that(tmp_path, batch):
     """Its release and what is counted are the same however many tokens it has."""
     said = set()
@@ -250,6 +252,7 @@ def test_wrong_orders_do_not_look_random(mixer, batch, monkeypatch, wrong):
     assert not any(looks_random(*each) for each in orders(mixer, batch))
 
 
+@pytest.mark.slow
 def test_every_order_of_few_rows_is_equally_likely(tmp_path, monkeypatch):
     """With two buckets. Chi-squared of 24 orders of 4 rows, 960 draws: above 80 with 23 degrees
     of freedom with probability 3e-8."""

@@ -2,7 +2,7 @@ import { combobox } from "./combobox.js"
 import { el, phrase } from "./dom.js"
 
 const MOST_LISTED = 12 // options that are shown at once; of more a field finds them
-const NO_ANSWER = "no answer"
+export const NO_ANSWER = "no answer"
 
 /** An answer that does not fit, with the key of a text of the page. */
 export class Wrong extends Error {

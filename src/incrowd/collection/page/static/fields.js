@@ -1,4 +1,4 @@
-import { controlOf, Wrong } from "./controls.js"
+import { controlOf, NO_ANSWER, Wrong } from "./controls.js"
 import { el, phrase } from "./dom.js"
 
 /**
@@ -37,7 +37,8 @@ const marking = (element, error, words) => (wrong) => {
   }
 }
 
-const MOST_COLUMNS = 7
+const MOST_COLUMNS = 7 // of a table; more if all of its answers are short, as in a scale from 0 to 10
+const [MOST_SHORT, SHORT] = [11, 3]
 
 /**
  * Questions with the same answers: a table in wide windows, whose columns have the answers on top, and otherwise one below
@@ -47,7 +48,8 @@ export function matrixOf(matrix, fields, words) {
   const { question, element: first } = fields[0]
   const answers = [...first.querySelectorAll("label")]
   const heads = answers.map((label) => phrase("span", { text: label.textContent, lang: label.getAttribute("lang") }))
-  const fits = first.classList.contains("item") && answers.length <= MOST_COLUMNS
+  const most = answers.every(({ textContent }) => textContent.length <= SHORT) ? MOST_SHORT : MOST_COLUMNS
+  const fits = first.classList.contains("item") && answers.length <= most
   const hints = [phrase("span", words.own(matrix.help ?? "")), " ", notes(question, controlOf(question, words), words)]
   const element = el(
     "fieldset",
@@ -90,7 +92,7 @@ const notes = (question, control, words) =>
     question.open && words.say("openly"),
     control.note?.(words.field(question), words, question),
     question.other !== undefined && words.say("other_only", { other: words.answer(question, question.other).text }),
-    question.optional && words.say("optional"),
+    question.optional && words.say("optional", { none: words.answer(question, NO_ANSWER).text }),
   ]
     .filter((text) => text)
     .join(" ")
