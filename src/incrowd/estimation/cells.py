@@ -23,7 +23,7 @@ from incrowd.estimation.small_counts import PublishedCounts
 from incrowd.estimation.tables import Provenance, TableEstimate, check_cells
 from incrowd.plans import CellsMessage, Message
 from incrowd.plans.message import SERVICES
-from incrowd.survey import AnyQuestion
+from incrowd.survey import UNANSWERED, AnyQuestion
 from incrowd.survey.crossings import Block, cell_answers
 from incrowd.survey.question import QuestionIds
 
@@ -436,13 +436,16 @@ def _in_both(questions: Sequence[AnyQuestion], estimate: np.ndarray, margin: boo
     """Return the share of people who are in both of two cells, a row and a column for each cell.
 
     Nobody gives two exclusive answers; a person who gives an answer also gives "any answer". Two
-    answers that a person can give together are assumed to be independent among those who give the
-    other answers, within the bounds that their shares set.
+    answers that a person can give together are assumed to be independent among those who answered
+    and give the other answers, within the bounds that their shares set.
     """
     adds_up = [margin and question.exclusive for question in questions]
     inner = estimate[tuple(slice(-1 if each else None) for each in adds_up)]
     both = _in_both_cells(
-        inner, [margin and not each for each in adds_up], [question.many for question in questions]
+        inner,
+        [margin and not each for each in adds_up],
+        [question.many for question in questions],
+        [[question.answers.index(each) for each in _states(question)] for question in questions],
     )
     sums = [
         np.vstack([np.eye(size), np.ones((int(each), size))])
@@ -452,24 +455,41 @@ def _in_both(questions: Sequence[AnyQuestion], estimate: np.ndarray, margin: boo
     return np.asarray(whole @ both @ whole.T)
 
 
+def _states(question: AnyQuestion) -> list[str]:
+    """Return what nobody gives together with another answer: "no answer" and "not asked"."""
+    return [answer for answer in question.answers if answer in UNANSWERED]
+
+
 def _in_both_cells(
-    shares: np.ndarray, margins: Sequence[bool], several: Sequence[bool]
+    shares: np.ndarray,
+    margins: Sequence[bool],
+    several: Sequence[bool],
+    states: Sequence[Sequence[int]],
 ) -> np.ndarray:
-    """Return `_in_both` of a table with "any answer" as the last entry of some axes. several: for
-    each axis, whether a person can give several answers."""
-    padded = np.pad(shares, [(0, 1)] * shares.ndim)  # the last entry of each axis is nobody
+    """Return `_in_both` of a table with "any answer" as the last entry of some axes.
+
+    several: for each axis, whether a person can give several answers. states: the places of those
+    that nobody gives together with another one.
+    """
+    padded = shares  # and then, on each axis, nobody, and those who answered
+    for axis, (size, margin, alone) in enumerate(zip(shares.shape, margins, states, strict=True)):
+        everybody = np.take(padded, [size - 1], axis)
+        silent = np.take(padded, alone, axis).sum(axis, keepdims=True)
+        answered = everybody - silent if margin else 0 * everybody
+        padded = np.concatenate([padded, 0 * everybody, answered], axis)
     first, second, whole, overlap = [], [], [], np.zeros((1,) * 2 * shares.ndim, bool)
-    axes = zip(shares.shape, margins, several, strict=True)
-    for axis, (size, margin, each) in enumerate(axes):
+    axes = zip(shares.shape, margins, several, states, strict=True)
+    for axis, (size, margin, each, alone) in enumerate(axes):
         shape = [1] * (2 * shares.ndim)
         shape[axis] = shape[shares.ndim + axis] = size
         a, b = np.indices((size, size))
         last = size - 1 if margin else size
         both = np.where((a == b) | (b == last), a, np.where(a == last, b, size))
         free = (a != b) & (np.maximum(a, b) < last) & each
+        free &= ~(np.isin(a, alone) | np.isin(b, alone))
         first.append(np.where(free, a, both).reshape(shape))
         second.append(np.where(free, b, both).reshape(shape))
-        whole.append(np.where(free, last, both).reshape(shape))
+        whole.append(np.where(free, size + 1, both).reshape(shape))
         overlap = overlap | free.reshape(shape)
     both = padded[tuple(first)]
     if overlap.any():
