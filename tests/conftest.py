@@ -46,8 +46,6 @@ def once(make):
 
     @wraps(make)
     def plan(*given, **named):
-        if len(given) == 3:
-            given, named = given[:1], {"earlier": given[1], "progress": given[2]}
         progress = named.get("progress")
         progress = (lambda step: None) if progress is None else progress
         simple = named.keys() <= {"earlier", "progress"} and named.get("earlier", ()) == ()

@@ -93,3 +93,23 @@ def refusal():
         return str(error.value)
 
     return refused
+
+
+@pytest.fixture
+def conditions(drafted):
+    """A function that drafts a form with questions q0, q1, ..., and returns for each the condition
+    in the survey, or else what the user has to decide, which is checked to make it optional."""
+
+    def read(path, number):
+        draft, questions = drafted(path)
+        about = (line for line in draft.undecided if "the form asks it only if" in line)
+        doubts = {line.partition(": ")[0]: line for line in about}
+        stated = {}
+        for id in (f"q{n}" for n in range(number)):
+            condition = questions[id].asked_if
+            undecided = id in doubts
+            assert not (undecided and condition) and questions[id].optional == undecided
+            stated[id] = doubts[id] if undecided else str(condition)
+        return [*stated.values()]
+
+    return read

@@ -351,4 +351,4 @@ def test_a_dictionary_is_read_without_marks_of_a_web_page(tmp_path):
     texts = {question.id: question.text for question in survey_of(found).questions}
     boxes = {"drugs___1": "If 3 < 4 which? (One)", "drugs___2": "If 3 < 4 which? (Two)"}
     assert texts == {"sex": "Sex at birth", **boxes, "empty": None}
-    assert found.toml.count("# Asked only if [sex] = 1") == 2
+    assert found.toml.count('asked_if = "sex = Female"') == 2

@@ -103,11 +103,13 @@ def test_a_structure_becomes_a_survey(text, drafted):
     assert survey.codes_of("travel").values["-oth-"] == "Other"
     assert questions["travel"].text == "How do you get here, …?"
     assert questions["pets"].options == ("a cat", "a dog") and questions["pets"].at_most == 1
-    assert questions["trust_b"].text == "How much do you trust the press"
+    assert questions["trust_b"].text == "the press" and questions["trust_b"].matrix == "trust"
+    assert survey.matrices[0].text == "How much do you trust"
     assert survey.codes_of("trust_b").column == "trust[b]"
     assert questions["age"].edges == (20, 30, 40, 50)
-    assert [questions[id].optional for id in ("smokes", "travel", "age")] == [False, True, True]
-    assert "Asked only if smokes.NAOK == 'Y'" in draft.toml
+    assert [questions[id].optional for id in ("smokes", "travel", "age")] == [False, True, False]
+    assert str(questions["age"].asked_if) == "smokes = yes"
+    assert questions["travel"].other == "Other"
     assert {gone.id for gone in draft.left_out} == {"why", "order"}
     assert "the text refers to {TOKEN:FIRSTNAME}" in draft.toml
 
@@ -188,7 +190,8 @@ def test_hidden_questions_and_conditions_of_groups(text, drafted):
     draft, questions = drafted(text("a.lss", source))
     assert [*questions] == ["first", "late"] and draft.left_out[0].id == "no"
     assert questions["late"].optional and not questions["first"].optional
-    assert "Asked only if a == 1" in draft.toml
+    doubt = "late: the form asks it only if a == 1, but a is not a question of this draft"
+    assert any(each.startswith(doubt) for each in draft.undecided)
 
 
 ENTITY = '<!DOCTYPE document [<!ENTITY x "y"><!ENTITY z SYSTEM "file:///etc/hostname">]>'
@@ -215,6 +218,106 @@ def test_a_structure_is_not_read_as_answers(text):
     survey = incrowd.Survey.of(tomllib.loads(incrowd.draft(path).toml))
     with pytest.raises(incrowd.AnswersError, match="XML"):
         incrowd.load_answers(path, survey)
+
+
+EARLIER = (
+    question(1, "Y", "smokes"),
+    question(2, "L", "home", mandatory="N", relevance='smokes.NAOK == "Y"'),
+    question(3, "M", "pets"),
+    question(4, "F", "trust"),
+    question(5, "N", "age"),
+    question(6, "S", "why"),
+)
+BELOW = (below(31, 3, "cat"), below(32, 3, "dog"), below(41, 4, "a"), below(42, 4, "b"))
+CODED = [
+    {"qid": qid, "code": code, "sortorder": n, "answer": word, "scale_id": 0}
+    for qid, words in ((2, {"A1": "town", "A2": "village"}), (4, {"1": "little", "2": "much"}))
+    for n, (code, word) in enumerate(words.items())
+]
+WHOLE = {"qid": 5, "attribute": "num_value_int_only", "value": "1"}
+EXPRESSED = {
+    'smokes.NAOK == "Y"': "smokes = yes",
+    "((smokes.NAOK == 'N'))": "smokes = no",
+    'smokes == "Y"': "smokes = yes",
+    'smokes.NAOK != "Y"': "smokes != yes",
+    'smokes.NAOK eq "Y" and age.NAOK ge 18': "smokes = yes and age >= 18",
+    '((pets_cat.NAOK == "Y"))': "pets = cat",
+    'pets_cat.NAOK == ""': "pets != cat",
+    '((home.NAOK == "A2"))': "home = village",
+    '((trust_b.NAOK == "2"))': "trust_b = much",
+    'trust_a.NAOK >= "2"': "trust_a = much",
+    'smokes.NAOK == "Y" && !(age.NAOK < 18)': "smokes = yes and not age < 18",
+    'smokes.NAOK == "Y" || age.NAOK > 17': "smokes = yes or age >= 18",
+    "!is_empty(home.NAOK)": 'not (home = "no answer" or home = "not asked")',
+    "is_empty(home.NAOK)": 'home = "no answer" or home = "not asked"',
+    'home.NAOK != "A1"': "home != town",
+    'home != "A1"': 'home != town and home != "not asked"',
+    "is_empty(home)": '(home = "no answer" or home = "not asked") and home != "not asked"',
+    "(age.NAOK) <= 30": "age < 31",
+}
+DECIDED = {
+    'why.NAOK == "x"': "why is not a question of this draft",
+    'last.NAOK == "Y"': "last is not an earlier question",
+    'home.NAOK == "A9"': "no answer with the code 'A9'",
+    "count(pets_cat, pets_dog) > 1": "count()",
+    "age.NAOK * 2 > 30": "a part that conditions",
+    "strlen(why) > 0": "strlen()",
+    'smokes.shown == "Yes"': "a part that conditions",
+    "{TOKEN:AGE} > 3": "a part that conditions",
+}
+
+
+def test_relevance_in_the_names_of_the_draft(text, conditions):
+    every = [*EXPRESSED, *DECIDED]
+    asked = [question(100 + n, "Y", f"q{n}", relevance=each) for n, each in enumerate(every)]
+    source = structure(
+        rows(Q, *EARLIER, *asked, question(900, "Y", "last")),
+        rows(SUB, *BELOW),
+        rows("question_l10ns", say(31, "cat"), say(32, "dog")),
+        rows("answers", *CODED),
+        rows("question_attributes", WHOLE),
+    )
+    stated = conditions(text("a.lss", source), len(every))
+    assert dict(zip(every, stated, strict=True)).items() >= EXPRESSED.items()
+    for expression, doubt in zip(DECIDED, stated[len(EXPRESSED) :], strict=True):
+        assert f"only if {expression}, but " in doubt and DECIDED[expression] in doubt, expression
+
+
+@pytest.mark.parametrize(("policy", "consent"), [("2", True), ("1", True), ("0", False)])
+def test_groups_as_sections_with_the_texts_around_them(text, drafted, policy, consent):
+    settings = {"showsurveypolicynotice": policy, "language": "en"}
+    words = {
+        "surveyls_language": "en",
+        "surveyls_title": "Street",
+        "surveyls_endtext": "<p>Thank you!</p>",
+        "surveyls_policy_notice": "We ask about smoking.",
+    }
+    source = (
+        "<document><LimeSurveyDocType>Survey</LimeSurveyDocType>"
+        + rows("surveys", settings)
+        + rows("surveys_languagesettings", words)
+        + rows(
+            "groups",
+            {"gid": 1, "group_order": 1},
+            {"gid": 2, "group_order": 2, "grelevance": "smokes.NAOK == 'Y'"},
+        )
+        + rows(
+            "group_l10ns",
+            {"gid": 1, "group_name": "About you", "language": "en"},
+            {"gid": 2, "group_name": "Smoking", "language": "en"},
+        )
+        + rows(Q, question(1, "Y", "smokes"), question(2, "Y", "pipe", gid=2))
+        + "</document>"
+    )
+    draft, questions = drafted(text("a.lss", source), plan=True)
+    raw = tomllib.loads(draft.toml)
+    assert raw["section"] == [
+        {"id": "about_you", "title": "About you"},
+        {"id": "smoking", "title": "Smoking", "asked_if": "smokes = yes"},
+    ]
+    page = {"consent": "We ask about smoking."} if consent else {}
+    assert raw["page"] == page | {"thanks": "Thank you!"}
+    assert not questions["pipe"].optional and str(questions["pipe"].asked_if) == "smokes = yes"
 
 
 @pytest.mark.parametrize("part", ["Group", "Question"])

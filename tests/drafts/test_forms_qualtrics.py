@@ -77,7 +77,9 @@ def test_a_survey_file_becomes_a_survey(text, drafted):
     assert incrowd.check(incrowd.Survey.of(tomllib.loads(draft.toml)), answers).accepted
     assert questions["tag_QID2"].type == "multi" and questions["tag_QID2"].optional
     assert not questions["tag_QID1"].optional
-    assert questions["tag_QID3_1"].text == "How good is the taste"
+    assert questions["tag_QID3_1"].text == "the taste"
+    (matrix,) = incrowd.Survey.of(tomllib.loads(draft.toml)).matrices
+    assert (matrix.id, matrix.text) == ("tag_QID3", "How good is")
     assert codes("tag_QID3_2").values == {"1": "good", "-1": "bad"}
     assert {gone.id for gone in draft.left_out} == {"tag_QID4", "tag_QID6"}
 
@@ -175,7 +177,7 @@ def test_blocks_order_and_condition_questions(text, drafted):
     )
     draft, questions = drafted(text("a.qsf", content))
     assert [*questions] == ["tag_Q2", "tag_Q1"]
-    assert draft.toml.count("Asked only if If Where is Tap") == 2
+    assert draft.toml.count("the form asks it only if If Where is Tap, but") == 2
     assert all(question.optional for question in questions.values())
     assert "in the repeat 'L'" in draft.left_out[0].reason
 
@@ -223,6 +225,127 @@ def test_parts_of_any_kind_never_break_the_draft(text, drafted, key, odd):
     for each in (question("Q", **AB), matrix):
         each["Payload"][key] = odd
         drafted(text("a.qsf", survey(each, question("R", **AB))))
+
+
+def logic(*sets, kind="Question"):
+    """Sets of comparisons, each with the words before them."""
+    written = {"Type": "BooleanExpression"}
+    for n, (word, *comparisons) in enumerate(sets):
+        written[str(n)] = {"Type": word}
+        for m, (before, operand, operator, *right) in enumerate(comparisons):
+            one = {"LogicType": kind, "LeftOperand": f"q://{operand}", "Operator": operator}
+            one |= {"Description": f"If {operand} {operator}", "Type": "Expression"}
+            one |= {"RightOperand": right[0]} if right else {}
+            written[str(n)][str(m)] = one | ({"Conjuction": before} if before else {})
+    return written
+
+
+CHOSEN, TAP, WELL = "Selected", "Q1/SelectableChoice/1", "Q1/SelectableChoice/2"
+MATRIX = {"SubSelector": "SingleAnswer", "Answers": shown("bad", "good")}
+WHOLE = {
+    "ForceResponse": "ON",
+    "ForceResponseType": "ON",
+    "ContentType": "ValidNumber",
+    "ValidNumber": {"Min": "0", "Max": "120", "NumDecimals": "0"},
+}
+EARLIER = (
+    question("Q1", RecodeValues={"1": 7, "2": 8}, **AB),
+    question("Q2", selector="MAVR", force="ON", **AB),
+    question("Q3", "Matrix", "Likert", **MATRIX, Choices=shown("taste", "smell")),
+    question("Q4", "TE", "SL", Validation={"Settings": WHOLE}),
+    question("Q5", "TE", "SL"),
+    question("Q6", force="OFF", **AB),
+)
+EXPRESSED = [
+    (logic(("If", ("", TAP, CHOSEN))), "tag_Q1 = Tap"),
+    (logic(("If", ("", WELL, "NotSelected"))), "tag_Q1 != Well"),
+    (logic(("If", ("", "Q2/SelectableChoice/2", CHOSEN))), "tag_Q2 = Well"),
+    (logic(("If", ("", "Q3/SelectableChoice/2/1", CHOSEN))), "tag_Q3_2 = bad"),
+    (logic(("If", ("", "Q4/ChoiceTextEntryValue", "GreaterThan", "17"))), "tag_Q4 >= 18"),
+    (logic(("If", ("", "Q4/ChoiceTextEntryValue", "LessThanOrEqual", 64))), "tag_Q4 < 65"),
+    (
+        logic(("If", ("", "Q4/ChoiceTextEntryValue", "EqualTo", "40"))),
+        "tag_Q4 >= 40 and tag_Q4 < 41",
+    ),
+    (
+        logic(("If", ("", TAP, CHOSEN), ("And", "Q2/SelectableChoice/1", CHOSEN))),
+        "tag_Q1 = Tap and tag_Q2 = Tap",
+    ),
+    (
+        logic(
+            ("If", ("", TAP, CHOSEN), ("Or", WELL, CHOSEN)),
+            ("AndIf", ("", "Q2/SelectableChoice/1", CHOSEN)),
+        ),
+        "(tag_Q1 = Tap or tag_Q1 = Well) and tag_Q2 = Tap",
+    ),
+    (
+        logic(("If", ("", TAP, CHOSEN)), ("OrIf", ("", "Q2/SelectableChoice/1", CHOSEN))),
+        "tag_Q1 = Tap or tag_Q2 = Tap",
+    ),
+    (logic(("If", ("", "Q6/ChoiceTextEntryValue", "Empty"))), 'tag_Q6 = "no answer"'),
+    (logic(("If", ("", "Q6/ChoiceTextEntryValue", "NotEmpty"))), 'tag_Q6 != "no answer"'),
+]
+DECIDED = [
+    (logic(("If", ("", TAP, CHOSEN)), kind="EmbeddedField"), "something other than answers"),
+    (logic(("If", ("", TAP, CHOSEN)), kind="Quota"), "something other than answers"),
+    (logic(("If", ("", "Q5/ChoiceTextEntryValue", "EqualTo", "a"))), "Q5 is not a question"),
+    (logic(("If", ("", "Q9/SelectableChoice/1", CHOSEN))), "Q9 is not an earlier question"),
+    (logic(("If", ("", "Q1/SelectableChoice/9", CHOSEN))), "no answer with the code '9'"),
+    (logic(("If", ("", "Q2/SelectedChoicesCount", "GreaterThan", "1"))), "does not have"),
+    (logic(("If", ("", "Q4/ChoiceTextEntryValue", "MatchesRegex", "x"))), "MatchesRegex"),
+    (logic(("If", ("", TAP, CHOSEN), ("Xor", WELL, CHOSEN))), "'xor'"),
+]
+
+
+def test_display_logic_in_the_names_of_the_draft(text, conditions):
+    every = [*EXPRESSED, *DECIDED]
+    asked = [
+        question(f"X{n}", DisplayLogic=each, **AB | {"DataExportTag": f"q{n}"})
+        for n, (each, _) in enumerate(every)
+    ]
+    content = survey(*EARLIER, *asked, question("Q9", **AB))
+    stated = conditions(text("a.qsf", content), len(every))
+    assert stated[: len(EXPRESSED)] == [expected for _, expected in EXPRESSED]
+    for (each, reason), doubt in zip(DECIDED, stated[len(EXPRESSED) :], strict=True):
+        assert f"only if {each['0']['0']['Description']}" in doubt and reason in doubt
+
+
+def test_blocks_as_sections_in_the_order_of_the_flow(text, drafted):
+    branch = logic(("If", ("", TAP, CHOSEN)))
+    flow = [
+        {"Type": "Block", "ID": "You"},
+        {
+            "Type": "Branch",
+            "BranchLogic": branch,
+            "Flow": [
+                {"Type": "Standard", "ID": "Tap water"},
+                {"Type": "BlockRandomizer", "SubSet": 1, "Flow": [{"ID": "Draw"}]},
+            ],
+        },
+    ]
+    choices = {"Choices": shown("a", "b") | {"3": {"Display": "Else", "TextEntry": "true"}}}
+    content = survey(
+        question("Q1", **AB),
+        question("Q2", **choices),
+        question("Q3", DisplayLogic=logic(("If", ("", "Q2/SelectableChoice/1", CHOSEN))), **AB),
+        question("Q4", **AB),
+        question("Q5", "TE", "SL", Validation={"Settings": WHOLE}),
+        blocks(block("Draw", "Q4"), block("Tap water", "Q2", "Q3"), block("You", "Q1", "Q5")),
+        {"Element": "FL", "Payload": {"Type": "Root", "Flow": flow}},
+    )
+    draft, questions = drafted(text("a.qsf", content), plan=True)
+    raw = tomllib.loads(draft.toml)
+    assert raw["section"] == [
+        {"id": "you", "title": "You"},
+        {"id": "tap_water", "title": "Tap water", "asked_if": "tag_Q1 = Tap"},
+        {"id": "draw", "title": "Draw"},
+    ]
+    assert str(questions["tag_Q3"].asked_if) == "tag_Q1 = Tap and tag_Q2 = a"
+    assert str(questions["tag_Q4"].asked_if) == "tag_Q1 = Tap" and questions["tag_Q4"].optional
+    assert "only if the block is drawn at random, but" in draft.toml
+    assert questions["tag_Q2"].other == "Else"
+    age = questions["tag_Q5"]
+    assert (age.minimum, age.maximum, age.whole) == (0, 120, True)
 
 
 def test_stars_have_their_number_as_a_bound(text, drafted):

@@ -1,5 +1,8 @@
 """Data dictionaries of REDCap: names of boxes, markup, bounds, annotations, other headers."""
 
+import tomllib
+
+import pandas
 import pytest
 
 import incrowd
@@ -136,12 +139,10 @@ def test_kinds_of_fields(table, drafted):
     draft, questions = drafted(table(rows))
     assert questions["true"].labels == {"yes": "True", "no": "False"}
     assert questions["pain"].edges[0] == 0 and "slider: none | some | worst." in draft.toml
-    assert [questions[id].text for id in ("s1", "s2")] == [
-        "How often are you sad",
-        "How often are you glad",
-    ]
+    assert [questions[id].text for id in ("s1", "s2")] == ["sad", "glad"]
+    assert 'text = "How often are you"' in draft.toml and questions["s1"].matrix == "m"
     assert questions["s2"].help == "Last week"
-    assert "Asked only if [true]='1'" in draft.toml and questions["more"].optional
+    assert str(questions["more"].asked_if) == "true = yes"
     assert questions["more"].text == "Hello …, do you go on?"
     assert "the text refers to [s1]" in draft.toml
     assert questions["brackets"].text == "Do you [sometimes] smoke?"
@@ -187,6 +188,112 @@ def test_a_dictionary_without_a_question_is_refused_as_one(table, refusal):
 def test_eighteen_columns_of_answers_are_no_dictionary(table):
     names, answers = [f"q{n}" for n in range(18)], ["radio", "text"] * 20
     assert incrowd.draft(table([names, *([a] * 18 for a in answers[:-1]), ["x"] * 18])).people == 40
+
+
+RACE, LEVEL = "1, Asian | 2, White | 3, Black", "1, low | 2, middle | 3, high | -9, no answer"
+INTEGER = {VALIDATED: "integer", "required_field": "y"}
+EARLIER = (
+    ("smokes", "yesno", "Do you smoke?", {"required_field": "y"}),
+    ("race", "checkbox", "Race", {CODES: RACE}),
+    ("level", "radio", "Level", {CODES: LEVEL}),
+    ("age", "text", "Age", INTEGER),
+    ("weight", "text", "Weight", {VALIDATED: "number", "required_field": "y"}),
+    ("born", "text", "Born", {VALIDATED: "date_dmy", "required_field": "y"}),
+)
+EXPRESSED = {
+    "[smokes] = '1'": "smokes = yes",
+    '[smokes]="0"': "smokes = no",
+    "[smokes] = 1": "smokes = yes",
+    "[smokes] <> '1'": "smokes != yes",
+    "[smokes] != 1": "smokes != yes",
+    "[race(3)] = '1'": "race___3 = yes",
+    "[race(2)] = 0": "race___2 = no",
+    "[race(1)]<>'1'": "race___1 != yes",
+    "[smokes] = '1' and [race(3)] = '1'": "smokes = yes and race___3 = yes",
+    "[smokes] = '1' AND ([level]='1' OR [level]='3')": (
+        "smokes = yes and (level = low or level = high)"
+    ),
+    "[level] >= 2": "level = middle or level = high",
+    "[level] < 2": "level = low",
+    "[level] = '-9'": 'level = "no answer"',
+    "[level] = ''": 'level = "no answer"',
+    '[level] <> ""': 'level != "no answer"',
+    "not([level] = '1')": "level != low",
+    "[age] > 17": "age >= 18",
+    "[age] <= 64": "age < 65",
+    "[weight] >= 50.5": "weight >= 50.5",
+}
+DECIDED = {
+    "[visit_1_arm_1][smokes] = '1'": "names in a row",
+    "[weight] > 50": "may be a fraction",
+    "[born] > '2000-01-01'": "born is not a question of this draft",
+    "datediff([born], 'today', 'y') >= 18": "datediff()",
+    "[age] + 1 > 18": "a part that conditions",
+    "[user-role-name] = 'a'": "a part that conditions",
+    "[race(7)] = '1'": "race(7) is not a question",
+    "[last] = '1'": "last is not an earlier question",
+    "[race] = '1'": "race is not a question",
+}
+
+
+def test_branching_in_the_names_of_the_draft(table, conditions):
+    every = [*EXPRESSED, *DECIDED]
+    asked = {"required_field": "y"}
+    fields = [
+        (f"q{n}", "yesno", "Q", asked | {"branching_logic": each}) for n, each in enumerate(every)
+    ]
+    rows = dictionary(*EARLIER, *fields, ("last", "yesno", "Last", asked))
+    stated = conditions(table(rows), len(every))
+    assert dict(zip(every, stated, strict=True)).items() >= EXPRESSED.items()
+    for expression, doubt in zip(DECIDED, stated[len(EXPRESSED) :], strict=True):
+        assert f"only if {expression}, but " in doubt and DECIDED[expression] in doubt, expression
+
+
+def test_headers_as_sections_and_matrices_with_their_text(table, drafted):
+    scale = {CODES: "1, never | 2, often", "matrix_group_name": "mood", "required_field": "y"}
+    bounds = {"text_validation_min": "0", "text_validation_max": "120"}
+    rows = dictionary(
+        ("sex", "yesno", "A?", {"section_header": "About <i>you</i>"}),
+        ("age", "text", "Age?", INTEGER | bounds),
+        ("m1", "radio", "sad", scale | {"section_header": "How often?"}),
+        ("m2", "radio", "glad", scale | {"branching_logic": "[sex] = '1'"}),
+        ("work", "yesno", "B?", {"section_header": "Work"}),
+        ("n1", "radio", "x", scale | {"matrix_group_name": "bare"}),
+        ("n2", "radio", "y", scale | {"matrix_group_name": "bare"}),
+    )
+    rows[-1][1] = rows[-2][1] = "another"
+    draft, questions = drafted(table(rows), plan=True)
+    raw = tomllib.loads(draft.toml)
+    assert [each["title"] for each in raw["section"]] == ["About you", "Work"]
+    assert [(each["id"], each["text"]) for each in raw["matrix"]] == [("mood", "How often?")]
+    you, work = (each["id"] for each in raw["section"])
+    assert [q.section for q in questions.values()] == [you, you, you, you, work, None, None]
+    assert [q.matrix for q in questions.values()] == [None, None, "mood", "mood", *[None] * 3]
+    assert str(questions["m2"].asked_if) == "sex = yes"
+    age = questions["age"]
+    assert (age.minimum, age.maximum, age.whole) == (0, 120, True)
+
+
+def test_exported_answers_of_people_who_were_not_asked_are_accepted(table, drafted):
+    """Their cells are blank, and 0 for boxes."""
+    rows = dictionary(
+        ("smokes", "yesno", "A?", {"required_field": "y"}),
+        ("pipe", "yesno", "B?", {"required_field": "y", "branching_logic": "[smokes] = '1'"}),
+        ("how", "checkbox", "C?", {CODES: "1, a | 2, b", "branching_logic": "[pipe] = '1'"}),
+    )
+    draft, _ = drafted(table(rows), plan=True)
+    survey = incrowd.Survey.of(tomllib.loads(draft.toml))
+    answers = pandas.DataFrame(
+        {
+            "smokes": ["1", "1", "0"],
+            "pipe": ["1", "0", ""],
+            "how___1": ["1", "0", "0"],
+            "how___2": ["0", "0", "0"],
+        }
+    )
+    assert incrowd.check(survey, answers).accepted
+    answers.loc[1, "pipe"] = ""  # a person who was asked
+    assert not incrowd.check(survey, answers).accepted
 
 
 FIELD = ("mood", "radio", "How do you feel?", {CODES: "1, Good | 2, Bad"})

@@ -153,7 +153,8 @@ def test_groups_name_questions_apart(sections, drafted):
     draft, questions = drafted(sections(survey=survey, choices=CHOICES))
     assert [*questions] == ["cow_sick", "calf_sick", "goat_sick", "fed", "age"]
     assert "it is named cow/calf/sick or cow-calf-sick; set `column` to that name" in draft.toml
-    assert draft.toml.count("Asked only if ${has_goat} = 1") == 2
+    assert draft.toml.count("only if ${has_goat} = 1, but has_goat is not a question") == 2
+    assert [questions[id].section for id in questions] == ["cow", "cow", "goat", "goat", None]
     assert questions["fed"].optional
 
 
@@ -227,7 +228,8 @@ def test_a_condition_is_kept_with_its_expression(sections, drafted, column):
     condition = "selected(${fuel}, 'gas')"
     survey = [("type", "name", column, "required"), ("int", "q", condition, "yes")]
     draft, questions = drafted(sections(survey=survey))
-    assert questions["q"].optional and f"Asked only if {condition}" in draft.toml
+    doubt = f"q: the form asks it only if {condition}, but fuel is not a question of this draft"
+    assert questions["q"].optional and any(each.startswith(doubt) for each in draft.undecided)
 
 
 @pytest.mark.parametrize(
@@ -350,6 +352,240 @@ def test_exports_with_groups_in_their_names_are_answers(table, joint):
     assert draft.people == 60
     assert {names[0], "fed"} <= {question.id for question in draft.questions}
     assert incrowd.Survey.of(tomllib.loads(draft.toml)).question(names[0])
+
+
+EARLIER = [
+    ("type", "name", "label", "required", "relevant"),
+    ("select_one yn", "cooks", "Do you cook?", "yes", None),
+    ("select_one fuel", "fuel", "Which fuel?", "no", "${cooks} = 1"),
+    ("select_multiple fuel", "fuels", "Which fuels?", "yes", None),
+    ("integer", "age", "How old are you?", "yes", None),
+    ("decimal", "wage", "What do you earn?", "yes", None),
+    ("text", "why", "Why?", "yes", None),
+]
+EXPRESSED = {
+    "${cooks} = '1'": "cooks = yes",
+    "${cooks}=1": "cooks = yes",
+    '"1" = ${cooks}': "cooks = yes",
+    "${cooks} != '1'": "cooks != yes",
+    "selected(${cooks}, '0')": "cooks = no",
+    "${fuel} = 'sun'": "fuel = Sunlight",
+    "selected(${fuels}, 'gas')": "fuels = Gas",
+    "not(selected(${fuels}, 'gas'))": "fuels != Gas",
+    "${fuels} = 'gas'": "fuels = Gas and fuels != Wood and fuels != Sunlight",
+    "${cooks} = '1' and ${fuel} = 'gas'": "cooks = yes and fuel = Gas",
+    "${cooks} = '1' or ${fuel} = 'gas'": "cooks = yes or fuel = Gas",
+    "${cooks}='1' or ${fuel}='gas' and ${age}<9": "cooks = yes or (fuel = Gas and age < 9)",
+    "(${cooks}='1' or ${fuel}='gas') and ${age}<9": "(cooks = yes or fuel = Gas) and age < 9",
+    "not(${cooks} = '1' and ${age} >= 18)": "not (cooks = yes and age >= 18)",
+    "not(not(${cooks} = '1'))": "cooks = yes",
+    "${age} >= 18": "age >= 18",
+    "${age} > 17": "age >= 18",
+    "${age} < 18": "age < 18",
+    "${age} <= 17": "age < 18",
+    "17 < ${age}": "age >= 18",
+    "${age} > 17.5": "age >= 18",
+    "${age} = 40": "age >= 40 and age < 41",
+    "number(${age}) >= 18": "age >= 18",
+    "${wage} >= 9.5": "wage >= 9.5",
+    "${fuel} = ''": 'fuel = "no answer" or fuel = "not asked"',
+    "${fuel} != ''": 'not (fuel = "no answer" or fuel = "not asked")',
+    "${age} != '' and ${cooks} = '1'": "cooks = yes",
+    "true()": "None",
+}
+DECIDED = {
+    "${wage} > 9.5": "wage may be a fraction",
+    "${why} = 'x'": "why is not a question of this draft",
+    "${last} = '1'": "last is not an earlier question",
+    "${q0} = ${cooks}": "two answers with each other",
+    "${nobody} = '1'": "nobody is not a question of this draft",
+    "${fuel} = 'coal'": "fuel has no answer with the code 'coal'",
+    "regex(${why}, '[a-z]+')": "regex()",
+    "${age} * 2 > 36": "a part that conditions of a survey do not have",
+    "${age} > today()": "today()",
+    "${age} > '2020-01-01'": "'2020-01-01'",
+    "count-selected(${fuels}) > 1": "count-selected()",
+    "if(${cooks} = '1', 'a', 'b') = 'a'": "if()",
+    "${cooks}": "an answer as a condition",
+    "${cooks} = '1' and": "cannot be read",
+    "(${cooks} = '1'": "cannot be read",
+    "${age} = ''": "it never holds",
+    "false()": "it never holds",
+    "(" * 200 + "${cooks} = '1'" + ")" * 200: "nested too deeply",
+}
+
+
+def test_conditions_in_the_names_of_the_draft(sections, conditions):
+    """What a survey cannot state is never dropped: the user decides about the whole expression."""
+    every = [*EXPRESSED, *DECIDED]
+    rows = [("int", f"q{n}", "Text", "yes", each) for n, each in enumerate(every)]
+    survey = [*EARLIER, *rows, ("select_one yn", "last", "Last?", "yes", None)]
+    stated = conditions(sections(survey=survey, choices=CHOICES), len(every))
+    assert dict(zip(every, stated, strict=True)).items() >= EXPRESSED.items()
+    for expression, doubt in zip(DECIDED, stated[len(EXPRESSED) :], strict=True):
+        assert f"only if {expression}, but " in doubt and DECIDED[expression] in doubt, expression
+
+
+def test_an_edge_for_each_number_that_a_condition_compares_with(sections, drafted):
+    survey = [
+        ("type", "name", "relevant", "constraint", "required"),
+        ("integer", "age", None, ". >= 0 and . <= 80", "yes"),
+        ("select_one yn", "drives", "${age} > 17", None, "yes"),
+        ("select_one yn", "retired", "${age} >= 67 and ${age} <= 70", None, "yes"),
+    ]
+    draft, questions = drafted(sections(survey=survey, choices=CHOICES), plan=True)
+    age = questions["age"]
+    assert age.edges == (0, 18, 20, 40, 60, 67, 71)
+    assert (age.minimum, age.maximum, age.whole) == (0, 80, True)
+    assert "depends on the edge 18, 67, 71" in draft.toml
+
+
+@pytest.mark.parametrize(
+    ("kind", "constraint", "limits"),
+    [
+        ("integer", ". > 0 and . < 40", (1, 39, True)),
+        ("int", "(. >= 0) and (. <= 120)", (0, 120, True)),
+        ("decimal", ". >= 0.5 and . < 3", (0.5, 3, False)),
+        ("integer", ". > 3 and . < 4", (None, None, True)),
+        ("integer", ". >= 5 and . <= 4", (None, None, True)),
+        ("integer", None, (None, None, True)),
+    ],
+)
+def test_limits_of_what_people_can_type(sections, drafted, kind, constraint, limits):
+    survey = [("type", "name", "constraint"), (kind, "q", constraint)]
+    draft, questions = drafted(sections(survey=survey))
+    asked = questions["q"]
+    assert (asked.minimum, asked.maximum, asked.whole) == limits
+    assert "accepts only" not in draft.toml
+
+
+def test_a_constraint_that_is_no_limit_is_decided(sections, drafted):
+    constraints = {
+        "integer": ". >= 0 and . < ${other}",
+        "decimal": "regex(., '^[0-9]+$')",
+        "select_multiple fuel": "not(selected(., 'sun')) or count-selected(.) = 1",
+    }
+    rows = [(kind, f"q{n}", each) for n, (kind, each) in enumerate(constraints.items())]
+    draft, _ = drafted(sections(survey=[("type", "name", "constraint"), *rows], choices=CHOICES))
+    for n, each in enumerate(constraints.values()):
+        doubt = f"q{n}: the form accepts only answers with {each}, which a survey does not check"
+        assert doubt in draft.undecided
+
+
+def test_groups_as_sections_with_conditions(sections, drafted):
+    """The outermost group with a label is a section; conditions of groups inside are of questions,
+    and names that groups tell apart are those of the draft."""
+    survey = [
+        ("type", "name", "label", "relevant", "required"),
+        ("select_one yn", "cow", "A cow?", None, "yes"),
+        ("begin_group", "outer", None, None),
+        ("begin_group", "cows", "Your <b>cow</b>", "${cow} = '1'"),
+        ("select_one yn", "sick", "Sick?", None, "yes"),
+        ("begin_group", "more", "More", "${sick} = '1'"),
+        ("select_one yn", "vet", "A vet?", "${sick} = '1'", "yes"),
+        ("select_one yn", "cured", "Cured?", "${vet} = '1'", "yes"),
+        ("end_group",),
+        ("end_group",),
+        ("end_group",),
+        ("begin_group", "goats", "Your goat", "regex(${cow}, 'x')"),
+        ("select_one yn", "sick", "Sick?", None, "yes"),
+        ("select_one yn", "fed", "Fed?", "${sick} = '0'", "yes"),
+        ("end_group",),
+        ("begin_group", "empty", "Nothing here", None),
+        ("end_group",),
+    ]
+    draft, questions = drafted(sections(survey=survey, choices=CHOICES), plan=True)
+    raw = tomllib.loads(draft.toml)
+    assert raw["section"] == [
+        {"id": "cows", "title": "Your cow", "asked_if": "cow = yes"},
+        {"id": "goats", "title": "Your goat"},
+    ]
+    asked = {each["id"]: each.get("asked_if") for each in raw["question"]}
+    assert asked == {
+        "cow": None,
+        "cows_sick": None,
+        "vet": "cows_sick = yes",
+        "cured": "cows_sick = yes and vet = yes",
+        "goats_sick": None,
+        "fed": "goats_sick = no",
+    }
+    assert str(questions["cured"].asked_if) == "cow = yes and (cows_sick = yes and vet = yes)"
+    assert [q.optional for q in questions.values()] == [False, False, False, False, True, True]
+    assert draft.toml.count("only if regex(${cow}, 'x'), but it uses regex()") == 2
+
+
+TABLE_CHOICES = [CHOICES[0], *(("often", c, w) for c, w in (("n", "Never"), ("o", "Often")))]
+
+
+@pytest.mark.parametrize(
+    ("rows", "text", "items", "others"),
+    [
+        (
+            [
+                ("begin_group", "t", "How often?", "table-list", None),
+                ("select_one often", "sad", "sad", None, "yes"),
+                ("select_one often", "glad", "glad", None, "yes"),
+                ("end_group",),
+            ],
+            "How often?",
+            {"sad": "sad", "glad": "glad"},
+            {},
+        ),
+        (
+            [
+                ("begin_group", "t", "Feelings", "field-list", None),
+                ("select_one often", "head", "How often?", "label", None),
+                ("select_one often", "sad", "sad", "list-nolabel", None),
+                ("select_one often", "glad", "glad", "list-nolabel", None),
+                ("select_one often", "after", "After", None, None),
+                ("end_group",),
+            ],
+            "How often?",
+            {"sad": "sad", "glad": "glad"},
+            {"after": "After"},
+        ),
+        (
+            [
+                ("begin_group", "t", "How often?", "table-list", None),
+                ("select_one often", "sad", "sad", None, "yes"),
+                ("select_one often", "glad", "glad", None, "no"),
+                ("end_group",),
+            ],
+            None,
+            {},
+            {"sad": "How often? sad", "glad": "How often? glad"},
+        ),
+    ],
+)
+def test_tables_as_matrices(sections, drafted, rows, text, items, others):
+    header = ("type", "name", "label", "appearance", "required")
+    draft, questions = drafted(sections(survey=[header, *rows], choices=TABLE_CHOICES))
+    raw = tomllib.loads(draft.toml)
+    assert [matrix["text"] for matrix in raw.get("matrix", ())] == ([text] if text else [])
+    in_matrix = {id: q.text for id, q in questions.items() if q.matrix}
+    assert in_matrix == items
+    assert {id: q.text for id, q in questions.items() if not q.matrix} == others
+
+
+def test_other_consent_and_thanks(sections, drafted):
+    survey = [
+        ("type", "name", "label", "required", "relevant"),
+        ("note", "welcome", "Welcome!", None, None),
+        ("note", "consent", "We ask about **fuel**.", None, None),
+        ("acknowledge", "agree", "I take part.", "yes", None),
+        ("select_one fuel or_other", "fuel", "Fuel?", "yes", "${agree} = 'OK'"),
+        ("select_multiple place", "place", "Where?", "yes", None),
+        ("acknowledge", "later", "I am done.", "yes", None),
+        ("note", "bye", "Thank you!", None, None),
+    ]
+    places = [("place", "in", "Inside"), ("place", "x", "Other")]
+    draft, questions = drafted(sections(survey=survey, choices=[*CHOICES, *places]))
+    assert tomllib.loads(draft.toml)["page"] == {
+        "consent": "We ask about fuel.\nI take part.",
+        "thanks": "Thank you!",
+    }
+    assert [*questions] == ["fuel", "place", "later"] and questions["fuel"].asked_if is None
+    assert (questions["fuel"].other, questions["place"].other) == ("other", "Other")
 
 
 def test_tables_may_have_titles_and_other_names(workbook, drafted):

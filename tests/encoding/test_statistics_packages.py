@@ -9,8 +9,6 @@ import pytest
 
 import incrowd
 
-pytestmark = pytest.mark.slow  # each file is parsed in a process of its own
-
 SECONDS = 86400
 SPSS = {  # format -> the day that a number stands for
     "DATE11": date(2021, 4, 1),
@@ -131,15 +129,15 @@ def with_sets(path, text):
         (b"$none=D1 1 0  q when\n", "none"),
     ],
 )
-def test_columns_of_a_set_are_marked(tmp_path, sets, label):
+def test_columns_of_a_set_are_one_question(tmp_path, sets, label):
     path = tmp_path / "a.sav"
     data = pandas.DataFrame({"q": [1.0, 0.0] * 20, "when": [0.0, 1.0] * 20, "b": [0.0, 1.0] * 20})
     pyreadstat.write_sav(data, path)
     with_sets(path, sets)
-    remarks = {each.id: " ".join(each.remarks) for each in incrowd.draft(path).questions}
-    for id in ("q", "when"):
-        assert f'several columns with the answers to "{label}"' in remarks[id]
-    assert "several columns" not in remarks["b"]
+    together, alone = incrowd.draft(path).questions
+    assert (together.id, alone.id) == (label, "b")
+    assert together.keys["type"] == "multi"
+    assert together.keys["columns"] == {"q": "q", "when": "when"}
 
 
 def test_codes_with_one_label_stay_apart(tmp_path):

@@ -23,7 +23,11 @@ def fields(page):
     return {name[1]: value[1] if value else "" for name, value in named if name}
 
 
-planned_once = once(make_plan)
+make_once = once(make_plan)
+
+
+def planned_once(survey, earlier=(), progress=None):
+    return make_once(survey, earlier=earlier, progress=progress)
 
 
 @pytest.fixture

@@ -184,7 +184,7 @@ def edges(numbers: np.ndarray, counts: np.ndarray) -> list[float | int]:
     if len(rising) < 2:
         (middle,) = _quantiles(values[others], counts[others], (0.5,))
         rising.append(max(first + unit, np.round(middle / unit) * unit))
-    return [_plain(edge) for edge in rising]
+    return [whole_or_not(edge) for edge in rising]
 
 
 def _quantiles(values: np.ndarray, counts: np.ndarray, shares: Sequence[float]) -> np.ndarray:
@@ -198,7 +198,8 @@ def _unit(spread: float, whole: bool) -> float:
     return float(max(unit, 1.0) if whole else unit)
 
 
-def _plain(edge: float) -> float | int:
+def whole_or_not(edge: float) -> float | int:
+    """Return a number as a survey writes it."""
     rounded = float(f"{edge:.15g}")
     return int(rounded) if rounded.is_integer() else rounded
 
@@ -207,7 +208,9 @@ def even(low: float, high: float) -> list[float | int]:
     """Return the left edges of four bins of equal width between two bounds, rounded."""
     unit = _unit(high - low, float(low).is_integer() and float(high).is_integer())
     inner = [low + (high - low) * share for share in (0.25, 0.5, 0.75)]
-    return [_plain(edge) for edge in sorted({low, *(np.round(e / unit) * unit for e in inner)})]
+    return [
+        whole_or_not(edge) for edge in sorted({low, *(np.round(e / unit) * unit for e in inner)})
+    ]
 
 
 BAD_NAME = sentence("drafts.bad-name")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 from incrowd.drafts.columns import ColumnDraft, DraftQuestion, SkippedColumn
 from incrowd.drafts.design import WEIGHTED
-from incrowd.drafts.writing import body, predicts, start
+from incrowd.drafts.writing import body, parts, predicts, start
 from incrowd.survey.words import LANGUAGE
 
 CROWD = 1000  # if the number of people is not known
@@ -33,6 +35,10 @@ class Draft:
         The language of its texts.
     rows_per_person : int
         The largest number of rows of one person.
+    frame : mapping
+        What people read before and after the questions: the table `page` of the survey file.
+    sections, matrices : tuple of mapping
+        Tables of the survey file.
 
     Examples
     --------
@@ -48,6 +54,9 @@ class Draft:
     notes: tuple[str, ...] = ()
     language: str = LANGUAGE
     rows_per_person: int = 1
+    frame: Mapping[str, Any] = field(default_factory=dict)
+    sections: tuple[Mapping[str, Any], ...] = ()
+    matrices: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def questions(self) -> tuple[DraftQuestion, ...]:
@@ -72,7 +81,9 @@ class Draft:
         """The text of a survey file, which can be loaded and planned as it is."""
         people = (self.people, self.crowd, self.rows_per_person)
         head = start(self.name, self.language, *people, self.notes, self._weighted)
-        return "\n".join([*head, *body(self.questions, self.left_out)]) + "\n"
+        layout = parts(self.frame, self.sections, self.matrices)
+        rest = body(self.questions, self.left_out, self.matrices)
+        return "\n".join([*head, *layout, *rest]) + "\n"
 
     @property
     def _weighted(self) -> tuple[str, ...]:

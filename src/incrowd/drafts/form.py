@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -25,6 +25,7 @@ from incrowd.drafts.columns import (
     even,
     is_id,
     merged_or_not,
+    whole_or_not,
 )
 from incrowd.drafts.draft import Draft
 from incrowd.drafts.wording import FormWording, Translations
@@ -259,19 +260,37 @@ def ambiguous(column: ColumnDraft, codes: Sequence[str]) -> ColumnDraft:
     return column
 
 
-def numbers(id: str, low: float | None, high: float | None) -> DraftQuestion:
-    """Return a question about a number between two bounds; None if there is no bound."""
+def numbers(id: str, low: float | None, high: float | None, whole: bool = False) -> DraftQuestion:
+    """Return a question about a number between two bounds; None if there is no bound. whole:
+    whether people can type whole numbers only."""
     low, high = (None if each is None or abs(each) > LARGEST else each for each in (low, high))
+    if low is not None and high is not None and low > high:
+        low = high = None
+    limits: dict[str, Any] = {
+        key: whole_or_not(bound)
+        for key, bound in (("minimum", low), ("maximum", high))
+        if bound is not None
+    }
+    limits |= {"whole": True} if whole else {}
     if low is not None and high is not None and high > low:
-        question = DraftQuestion(id, {"type": Number.type_name(), "edges": even(low, high)})
+        keys = {"type": Number.type_name(), "edges": even(low, high)} | limits
+        question = DraftQuestion(id, keys)
         return question.noting("The edges are evenly spaced. Choose those that you will report.")
     if low is None and high is not None and high > 0:
-        question = DraftQuestion(id, {"type": Number.type_name(), "edges": even(0, high)})
+        edges = even(0, high)
     else:
         start = low or 0
         edges = [start + each for each in EXAMPLE_EDGES]
-        question = DraftQuestion(id, {"type": Number.type_name(), "edges": edges})
+    question = DraftQuestion(id, {"type": Number.type_name(), "edges": edges} | limits)
     return question.doubting("the form does not state both bounds of the number; set the edges")
+
+
+def with_other(column: ColumnDraft, code: str) -> ColumnDraft:
+    """Mark the option with a code as the one for every other answer."""
+    if isinstance(column, SkippedColumn) or "options" not in column.keys:
+        return column
+    option = column.keys.get("values", {}).get(code)
+    return replace(column, keys={**column.keys, "other": option}) if option else column
 
 
 def in_steps(question: DraftQuestion, low: float, high: float, step: float) -> DraftQuestion:
@@ -319,16 +338,14 @@ def read_from(column: ColumnDraft, name: str) -> ColumnDraft:
     return replace(column, keys={**column.keys, "column": name})
 
 
-def optional(column: ColumnDraft, required: bool, condition: str = "") -> ColumnDraft:
-    """Mark a question as optional unless everybody has to answer it. condition: the original
-    expression, if only some people are asked."""
-    if isinstance(column, SkippedColumn):
+OneColumn = TypeVar("OneColumn", DraftQuestion, ColumnDraft)
+
+
+def optional(column: OneColumn, required: bool) -> OneColumn:
+    """Mark a question as optional unless everybody who is asked has to answer it."""
+    if isinstance(column, SkippedColumn) or required:
         return column
-    if condition or not required:
-        column = replace(column, keys={**column.keys, "optional": True})
-    if condition:
-        return column.noting(f"Asked only if {condition}, so it is optional.")
-    return column
+    return replace(column, keys={**column.keys, "optional": True})
 
 
 def named(column: ColumnDraft) -> ColumnDraft:

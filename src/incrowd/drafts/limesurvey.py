@@ -10,25 +10,34 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.drafts.columns import ColumnDraft, DraftQuestion, SkippedColumn
+from incrowd.drafts.conditions import EarlierAnswers, all_of, has_negation
 from incrowd.drafts.draft import Draft
+from incrowd.drafts.expressions import (
+    ExpressionLanguage,
+    FormCondition,
+    is_empty,
+    same,
+    written,
+)
 from incrowd.drafts.form import (
     Form,
     FormFile,
     numbers,
     one_of,
-    optional,
     read_from,
     some_of,
-    worded,
+    with_other,
 )
+from incrowd.drafts.layout import FormItem, FormPart, laid_out, shown
 from incrowd.drafts.missing import number
 from incrowd.drafts.wording import FormWording, Languages, Translations
 from incrowd.errors import AnswersError
+from incrowd.survey.conditions import Condition
 from incrowd.survey.words import LANGUAGE, TAG
 
 LineRow = Mapping[str, str]
@@ -37,6 +46,29 @@ Tables = Mapping[str, Sequence[LineRow]]
 MOST_DEPTH = 16
 _KIND = re.compile(r"<LimeSurveyDocType>\s*(Survey|Group|Question)\s*<")  # or a part of a survey
 _REFERENCE = re.compile(r"\{[^{}\s][^{}]*\}")
+_NAME = r"([A-Za-z]\w*)(?:\.(NAOK|code|value|valueNAOK))?(?![\w.]|\s*\()"
+
+
+def _refined(condition: Condition, text: str, answers: EarlierAnswers) -> Condition:
+    """Return a condition that does not hold if a question was not asked whose name has no NAOK."""
+    if not has_negation(condition):
+        return condition  # a comparison with the answer of such a question does not hold either
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", " ", text)
+    strict = (m[1] for m in re.finditer(_NAME, bare) if "NAOK" not in (m[2] or ""))
+    names = (name for name in strict if name.casefold() not in _WORDS.keys() | {"and", "or", "not"})
+    return all_of([condition, *map(answers.were_asked, dict.fromkeys(names))])
+
+
+_WORDS = {
+    **{"&&": "and", "||": "or", "!": "not", "==": "=", "eq": "=", "ne": "!=", "lt": "<"},
+    **{"le": "<=", "gt": ">", "ge": ">="},
+}
+_LANGUAGE_OF_CONDITIONS = ExpressionLanguage(
+    _NAME,
+    words=_WORDS,
+    functions={"is_empty": is_empty, "empty": is_empty, "intval": same, "floatval": same},
+    refined=_refined,
+)
 
 
 def recognized(file: FormFile) -> bool:
@@ -105,8 +137,8 @@ class Subquestion(NamedTuple):
 class LimeQuestion:
     """A question with everything that belongs to it.
 
-    answers: the wording of each answer by its code, for each scale. condition: the expression that
-    decides who is asked; "" if everyone is.
+    answers: the wording of each answer by its code, for each scale. conditions: of the question and
+    of its group, unless that is its section.
     """
 
     code: str
@@ -115,7 +147,8 @@ class LimeQuestion:
     help: Translations
     other: bool
     mandatory: bool
-    condition: str
+    conditions: tuple[FormCondition, ...]
+    section: FormPart | None
     subquestions: Sequence[Subquestion]
     answers: Mapping[str, Mapping[str, Translations]]
     attributes: Mapping[str, str]
@@ -139,14 +172,28 @@ def draft_of(name: str, file: FormFile) -> Draft:
         ) from None
     languages = _languages(tables)
     wording = FormWording(languages, _REFERENCE)
-    columns = tuple(c for question in _questions(tables) for c in _columns(question, wording))
-    titles = {
-        row.get("surveyls_language", ""): row.get("surveyls_title", "")
-        for row in tables.get("surveys_languagesettings", ())
-    }
+    items = [item for question in _questions(tables) for item in _items(question, wording)]
     note = "a survey structure does not say how many people answer; set the crowd"
-    title = wording.one(titles) or name
-    return Draft(title, None, columns, (note, *languages.notes), languages.main)
+    title = wording.one(_settings(tables, "surveyls_title")) or name
+    layout = laid_out(items, wording)
+    return layout.draft(title, (note, *languages.notes), languages.main, _frame(tables, wording))
+
+
+def _settings(tables: Tables, key: str) -> dict[str, str]:
+    """Return a text of the survey in each language."""
+    rows = tables.get("surveys_languagesettings", ())
+    return {row.get("surveyls_language", ""): row[key] for row in rows if row.get(key)}
+
+
+def _frame(tables: Tables, wording: FormWording) -> dict[str, Any]:
+    """Return the table `page` of a survey: the text at its end, and its policy if people have to
+    accept it."""
+    (settings, *_) = tables.get("surveys") or [{}]
+    texts = {"thanks": shown(_settings(tables, "surveyls_endtext"), wording)}
+    if settings.get("showsurveypolicynotice", "0") not in ("", "0"):
+        policy = shown(_settings(tables, "surveyls_policy_notice"), wording)
+        texts = {"consent": policy} | texts
+    return {key: text for key, text in texts.items() if text}
 
 
 def _languages(tables: Tables) -> Languages:
@@ -178,6 +225,7 @@ def _questions(tables: Tables) -> Iterator[LimeQuestion]:
     """Yield the questions in the order in which people see them."""
     default = _languages(tables).main
     groups = {row.get("gid", ""): row for row in tables.get("groups", ())}
+    sections = _sections(tables, default)
     texts = _grouped(tables.get("question_l10ns", ()), "qid")
     every = [*tables.get("questions", ()), *tables.get("subquestions", ())]
     below = _grouped([row for row in every if _is_below(row)], "parent_qid")
@@ -192,7 +240,6 @@ def _questions(tables: Tables) -> Iterator[LimeQuestion]:
     asked = _grouped([row for row in every if not _is_below(row)], "qid")
     for qid, rows in sorted(asked.items(), key=lambda each: place(each[1][0])):
         row, every_text = rows[0], [*rows, *texts.get(qid, ())]
-        group = groups.get(row.get("gid", ""), {})
         yield LimeQuestion(
             row.get("title", "") or f"q{qid}",
             row.get("type", ""),
@@ -200,7 +247,8 @@ def _questions(tables: Tables) -> Iterator[LimeQuestion]:
             _texts(every_text, "help", default),
             row.get("other") == "Y",
             row.get("mandatory") in ("Y", "S"),
-            _condition(group.get("grelevance", ""), row.get("relevance", "")),
+            _conditions(row.get("relevance", "")),
+            sections.get(row.get("gid", "")),
             [*_subquestions(below.get(qid, ()), texts, default)],
             answers.get(qid, {}),
             {a.get("attribute", ""): a.get("value", "") for a in attributes.get(qid, ())},
@@ -211,18 +259,30 @@ def _is_below(row: LineRow) -> bool:
     return row.get("parent_qid", "0") not in ("", "0")
 
 
-def _condition(*expressions: str) -> str:
-    conditions = [each for each in expressions if each.strip() not in ("", "1")]
-    return " and ".join(dict.fromkeys(conditions))
+def _conditions(relevance: str) -> tuple[FormCondition, ...]:
+    """Return the condition of a question or a group, unless everybody is asked."""
+    plain = relevance.strip()
+    return () if plain in ("", "1") else (written(plain, _LANGUAGE_OF_CONDITIONS),)
+
+
+def _sections(tables: Tables, default: str) -> dict[str, FormPart]:
+    """Return the section of each group of questions, by its number."""
+    texts = _grouped(tables.get("group_l10ns", ()), "gid")
+    sections: dict[str, FormPart] = {}
+    for gid, rows in _grouped(tables.get("groups", ()), "gid").items():
+        words = _texts([*rows, *texts.get(gid, ())], "group_name", default)
+        name = words.get(default, "").casefold() or f"group_{gid}"
+        sections[gid] = FormPart(gid, name, words, _conditions(rows[0].get("grelevance", "")))
+    return sections
 
 
 def _subquestions(
     rows: Sequence[LineRow], texts: Mapping[str, Sequence[LineRow]], default: str
 ) -> Iterator[Subquestion]:
     by_id = _grouped(rows, "qid")
-    for qid, same in sorted(by_id.items(), key=lambda each: _order(each[1][0], "question_order")):
-        words = _texts([*same, *texts.get(qid, ())], "question", default)
-        yield Subquestion(same[0].get("title", ""), words, same[0].get("scale_id") or "0")
+    for qid, each in sorted(by_id.items(), key=lambda pair: _order(pair[1][0], "question_order")):
+        words = _texts([*each, *texts.get(qid, ())], "question", default)
+        yield Subquestion(each[0].get("title", ""), words, each[0].get("scale_id") or "0")
 
 
 def _answers(
@@ -264,18 +324,23 @@ _LEFT_OUT: Mapping[str, Sentence] = {
 OTHER = "-oth-"  # the code of an answer that people write themselves
 
 
-def _columns(question: LimeQuestion, wording: FormWording) -> Iterator[ColumnDraft]:
+def _items(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
     if question.kind in _QUIET:
         return
     if question.attributes.get("hidden") == "1":
-        yield SkippedColumn(question.code, sentence("drafts.hidden-field"))
+        yield FormItem(SkippedColumn(question.code, sentence("drafts.hidden-field")))
         return
-    for column, words in _typed(question, wording):
-        column = worded(column, wording, words, question.help)
-        column = optional(column, question.mandatory, question.condition)
+    for item in _typed(question, wording):
+        column = item.column
         if question.kind in _NAMED_BY_SOFTWARE and isinstance(column, DraftQuestion):
             column = _named_in_english(column, wording)
-        yield column
+        yield item._replace(
+            column=column,
+            help=question.help,
+            required=question.mandatory,
+            conditions=question.conditions,
+            section=question.section,
+        )
 
 
 def _named_in_english(column: DraftQuestion, wording: FormWording) -> DraftQuestion:
@@ -284,37 +349,41 @@ def _named_in_english(column: DraftQuestion, wording: FormWording) -> DraftQuest
     return column.doubting("the form does not contain these answers, which are named in English")
 
 
-WordedColumns = Iterator[tuple[ColumnDraft, Translations]]  # columns, each with its wording
-
-
-def _typed(question: LimeQuestion, wording: FormWording) -> WordedColumns:
+def _typed(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
     if way := _WAYS.get(question.kind):
         return way(question, wording)
     why = _LEFT_OUT.get(question.kind) or sentence("drafts.uncounted-type", type=question.kind)
-    return iter([(SkippedColumn(question.code, why), question.words)])
+    return iter([FormItem(SkippedColumn(question.code, why), question.words)])
 
 
-def _list(question: LimeQuestion, wording: FormWording) -> WordedColumns:
+def _list(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
     codes = _fixed(question, wording) or {**question.answers.get("0", {})}
-    yield one_of(question.code, codes | _other(question, wording), wording), question.words
+    column = one_of(question.code, codes | _other(question, wording), wording)
+    yield FormItem(with_other(column, OTHER), question.words)
 
 
-def _several(question: LimeQuestion, wording: FormWording) -> WordedColumns:
+def _several(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
     codes = {each.code: each.words for each in question.rows} | _other(question, wording)
     most = number(question.attributes.get("max_answers", ""))
     at_most = None if most is None else int(min(most, len(codes)))
-    yield _one_column(some_of(question.code, codes, wording, at_most), codes), question.words
+    column = _one_column(some_of(question.code, codes, wording, at_most), codes)
+    boxes = {f"{question.code}_{each.code}": each.code for each in question.rows}
+    yield FormItem(with_other(column, OTHER), question.words, boxes=boxes)
 
 
-def _array(question: LimeQuestion, wording: FormWording) -> WordedColumns:
+def _array(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
     codes = _fixed(question, wording) or {**question.answers.get("0", {})}
     for each in question.rows:
         column = one_of(f"{question.code}_{each.code}", codes, wording)
         column = read_from(column, f"{question.code}[{each.code}]")
-        yield column, _together(question.words, each.words)
+        yield FormItem(column, each.words, matrix=_matrix(question, question.words))
 
 
-def _dual_array(question: LimeQuestion, wording: FormWording) -> WordedColumns:
+def _matrix(question: LimeQuestion, words: Translations, part: str = "") -> FormPart:
+    return FormPart((question.code, part), f"{question.code}{part}", words)
+
+
+def _dual_array(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
     for each in question.rows:
         for place, scale in enumerate(("0", "1"), start=1):
             codes = question.answers.get(scale, {})
@@ -322,30 +391,33 @@ def _dual_array(question: LimeQuestion, wording: FormWording) -> WordedColumns:
             above = {tag: f"{text} {header}" for tag, text in question.words.items()}
             column = one_of(f"{question.code}_{each.code}_{place}", codes, wording)
             column = read_from(column, f"{question.code}[{each.code}][{place}]")
-            yield column, _together(above, each.words)
+            matrix = _matrix(question, above, f"_{place}")
+            name = f"{question.code}_{each.code}_{scale}"
+            yield FormItem(column, each.words, matrix=matrix, name=name)
 
 
-def _number(question: LimeQuestion, wording: FormWording) -> WordedColumns:
-    yield numbers(question.code, *_bounds(question)), question.words
+def _number(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
+    yield FormItem(_bounded(question.code, question), question.words)
 
 
-def _numbers(question: LimeQuestion, wording: FormWording) -> WordedColumns:
+def _numbers(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
     for each in question.rows:
-        column = numbers(f"{question.code}_{each.code}", *_bounds(question))
-        words = _together(question.words, each.words)
-        yield read_from(column, f"{question.code}[{each.code}]"), words
+        column = _bounded(f"{question.code}_{each.code}", question)
+        column = read_from(column, f"{question.code}[{each.code}]")
+        yield FormItem(column, each.words, matrix=_matrix(question, question.words))
 
 
-def _number_array(question: LimeQuestion, wording: FormWording) -> WordedColumns:
+def _number_array(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
     across = [each for each in question.subquestions if each.scale == "1"]
     for each in question.rows:
         for other in across:
-            words = _together(_together(question.words, each.words), other.words)
+            words = _together(each.words, other.words)
             cell = _cell(f"{question.code}_{each.code}_{other.code}", question)
-            yield read_from(cell, f"{question.code}[{each.code}_{other.code}]"), words
+            cell = read_from(cell, f"{question.code}[{each.code}_{other.code}]")
+            yield FormItem(cell, words, matrix=_matrix(question, question.words))
 
 
-_WAYS: Mapping[str, Callable[[LimeQuestion, FormWording], WordedColumns]] = {
+_WAYS: Mapping[str, Callable[[LimeQuestion, FormWording], Iterator[FormItem]]] = {
     **dict.fromkeys("L!OYG5", _list),
     **dict.fromkeys("MP", _several),
     **dict.fromkeys("FHABCE", _array),
@@ -381,7 +453,7 @@ def _fixed(question: LimeQuestion, wording: FormWording) -> dict[str, Translatio
 
 
 def _together(first: Translations, second: Translations) -> dict[str, str]:
-    """Return the wording of an array and of its row, in every language that has the row."""
+    """Return the wording of a row and of a column, in every language that has the column."""
     return {tag: " ".join(filter(None, (first.get(tag), text))) for tag, text in second.items()}
 
 
@@ -395,6 +467,11 @@ def _bounds(question: LimeQuestion) -> tuple[float | None, float | None]:
         for end in ("min", "max")
     )
     return number(low), number(high)
+
+
+def _bounded(id: str, question: LimeQuestion) -> ColumnDraft:
+    whole = question.attributes.get("num_value_int_only") == "1"
+    return numbers(id, *_bounds(question), whole=whole)
 
 
 def _cell(id: str, question: LimeQuestion) -> ColumnDraft:

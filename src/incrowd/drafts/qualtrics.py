@@ -13,11 +13,21 @@ from typing import Any, NamedTuple
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.drafts.columns import ColumnDraft, SkippedColumn
+from incrowd.drafts.conditions import (
+    EarlierAnswers,
+    NotExpressed,
+    all_of,
+    any_of,
+    negated,
+)
 from incrowd.drafts.draft import Draft
-from incrowd.drafts.form import Form, FormFile, numbers, one_of, optional, some_of, worded
+from incrowd.drafts.expressions import FormCondition
+from incrowd.drafts.form import Form, FormFile, numbers, one_of, some_of, with_other
+from incrowd.drafts.layout import FormItem, FormPart, laid_out
 from incrowd.drafts.missing import number
 from incrowd.drafts.wording import FormWording, Languages, Translations, without_html
 from incrowd.errors import AnswersError
+from incrowd.survey.conditions import Condition
 from incrowd.survey.words import LANGUAGE, TAG
 
 Json = Mapping[str, Any]
@@ -78,11 +88,12 @@ def _check_depth(text: str) -> None:
 
 class Placed(NamedTuple):
     """A question with its place. repeated: whether it is asked several times for each person.
-    condition: what decides who is asked; "" if everyone is."""
+    section: its block, if there are several. conditions: of a single block."""
 
     payload: Json
     repeated: str
-    condition: str
+    section: FormPart | None = None
+    conditions: tuple[FormCondition, ...] = ()
 
 
 def draft_of(name: str, file: FormFile) -> Draft:
@@ -96,10 +107,10 @@ def draft_of(name: str, file: FormFile) -> Draft:
     payloads = [_table(each.get("Payload")) for each in elements if each.get("Element") == "SQ"]
     languages = _languages(entry, payloads)
     wording = FormWording(languages, _REFERENCE)
-    columns = tuple(c for each in _placed(elements) for c in _columns(each, wording))
+    items = (item for each in _placed(elements) for item in _items(each, wording))
     note = "a survey file does not say how many people answer; set the crowd"
     title = without_html(_text(entry.get("SurveyName"))) or name
-    return Draft(title, None, columns, (note,), languages.main)
+    return laid_out(items, wording).draft(title, (note,), languages.main)
 
 
 def _languages(entry: Json, payloads: Sequence[Json]) -> Languages:
@@ -134,37 +145,129 @@ def _placed(elements: Sequence[Json]) -> Iterator[Placed]:
         for block in _list(each.get("Payload"))
     ]
     if not blocks:
-        yield from (Placed(payload, "", "") for payload in questions.values())
+        yield from (Placed(payload, "") for payload in questions.values())
         return
-    branches = dict(
+    flow = dict(
         pair
         for each in elements
         if each.get("Element") == "FL"
-        for pair in _branches(_table(each.get("Payload")), "")
+        for pair in _flow(_table(each.get("Payload")), ())
     )
-    for block in blocks:
-        if block.get("Type") == "Trash":
-            continue
+    order = {id: place for place, id in enumerate(flow)}
+    blocks = [block for block in blocks if block.get("Type") != "Trash"]
+    for block in sorted(blocks, key=lambda block: order.get(_text(block.get("ID")), len(order))):
         looped = _table(block.get("Options")).get("Looping") not in (None, "", "None", False)
-        repeated = (_text(block.get("Description")) or "block") if looped else ""
+        id, title = _text(block.get("ID")), _text(block.get("Description"))
+        above = flow.get(id, ())
+        section = None
+        if len(blocks) > 1:
+            section, above = FormPart(id, title.casefold(), {LANGUAGE: title}, above), ()
         for each in map(_table, _list(block.get("BlockElements"))):
             payload = questions.get(_text(each.get("QuestionID")))
             if payload:
-                condition = branches.get(_text(block.get("ID")), "")
-                yield Placed(payload, repeated, condition)
+                repeated = (title or "block") if looped else ""
+                yield Placed(payload, repeated, section, above)
 
 
-def _branches(flow: Json, condition: str) -> Iterator[tuple[str, str]]:
-    """Yield the blocks that only some people see, each with the condition or the reason."""
-    kind = flow.get("Type")
-    if kind == "Branch":
-        condition = _described(flow.get("BranchLogic")) or "a branch of the survey flow says so"
-    elif kind == "BlockRandomizer" and flow.get("SubSet"):
-        condition = "the block is drawn at random"
-    if condition and flow.get("ID"):
-        yield _text(flow["ID"]), condition
+def _flow(
+    flow: Json, above: tuple[FormCondition, ...]
+) -> Iterator[tuple[str, tuple[FormCondition, ...]]]:
+    """Yield the blocks in the order in which people see them, each with the conditions of the
+    branches around it."""
+    if flow.get("Type") == "Branch":
+        above = (*above, _logic(flow.get("BranchLogic"), "a branch of the survey flow says so"))
+    elif flow.get("Type") == "BlockRandomizer" and flow.get("SubSet"):
+        above = (*above, FormCondition("the block is drawn at random", _at_random))
+    if id := _text(flow.get("ID")):
+        yield id, above
     for each in _list(flow.get("Flow")):
-        yield from _branches(_table(each), condition)
+        yield from _flow(_table(each), above)
+
+
+# Logic: a list of lists of comparisons, each with the word that connects it with the one before.
+
+_COMPARED = {
+    **{"EqualTo": "=", "NotEqualTo": "!=", "GreaterThan": ">", "GreaterThanOrEqual": ">="},
+    **{"LessThan": "<", "LessThanOrEqual": "<="},
+}
+_CHOSEN, _NOT_CHOSEN = "Selected", "NotSelected"
+_EMPTY, _NOT_EMPTY = "Empty", "NotEmpty"
+_OPERAND = re.compile(
+    r"q://(?P<id>[^/]+)/(?:(?:SelectableChoice|SelectableAnswer)/(?P<first>[^/]+)"
+    r"(?:/(?P<second>[^/]+))?|ChoiceTextEntryValue|ChoiceNumericEntryValue(?:/(?P<row>[^/]+))?)"
+)
+
+
+def _at_random(answers: EarlierAnswers) -> Condition:
+    raise NotExpressed("conditions depend on answers")
+
+
+def _logic(logic: Any, otherwise: str) -> FormCondition:
+    """Return a condition. otherwise: its text if Qualtrics does not describe it."""
+    text = _described(logic) or otherwise
+    return FormCondition(text, lambda answers: _read(_table(logic), answers))
+
+
+def _read(logic: Json, answers: EarlierAnswers) -> Condition:
+    """Return the condition of a list of lists; within each list, and between them, and comes before
+    or."""
+    sets = [_table(each) for key, each in logic.items() if key.isdigit()]
+    if not sets:
+        raise NotExpressed("it has no comparisons that are known here")
+    return _connected(
+        [
+            (
+                _text(each.get("Type")),
+                _connected(
+                    [
+                        (_text(one.get("Conjuction") or one.get("Conjunction")), _one(one, answers))
+                        for key, one in ((key, _table(one)) for key, one in each.items())
+                        if key.isdigit()
+                    ]
+                ),
+            )
+            for each in sets
+        ]
+    )
+
+
+def _connected(parts: Sequence[tuple[str, Condition]]) -> Condition:
+    """Return conditions connected by the words before them, such as And, Or, AndIf, and OrIf."""
+    if not parts:
+        raise NotExpressed("it has no comparisons that are known here")
+    alternatives: list[list[Condition]] = []
+    for word, condition in parts:
+        word = word.casefold().removesuffix("if")
+        if not alternatives or word == "or":
+            alternatives.append([condition])
+        elif word == "and":
+            alternatives[-1].append(condition)
+        else:
+            raise NotExpressed(f"it connects comparisons by {word or 'nothing'!r}")
+    return any_of(map(all_of, alternatives))
+
+
+def _one(comparison: Json, answers: EarlierAnswers) -> Condition:
+    if comparison.get("LogicType") != "Question":
+        raise NotExpressed("it depends on something other than answers")
+    operator = _text(comparison.get("Operator"))
+    match = _OPERAND.fullmatch(_text(comparison.get("LeftOperand")))
+    if match is None:
+        raise NotExpressed("it compares something that a survey does not have")
+    id, option = match["id"], match["first"]
+    if option and match["second"]:
+        id, option = f"{id}/{option}", match["second"]
+    if match["row"]:
+        id = f"{id}/{match['row']}"
+    if option and operator in (_CHOSEN, _NOT_CHOSEN):
+        chosen = answers.compared(id, "has", option)
+        return chosen if operator == _CHOSEN else negated(chosen)
+    if not option and operator in (_EMPTY, _NOT_EMPTY):
+        empty = answers.unanswered(id)
+        return empty if operator == _EMPTY else negated(empty)
+    if not option and operator in _COMPARED:
+        return answers.compared(id, _COMPARED[operator], _text(comparison.get("RightOperand")))
+    raise NotExpressed(f"it compares by {operator or 'nothing'!r}")
 
 
 def _described(logic: Any) -> str:
@@ -196,66 +299,92 @@ _MULTIPLE_CHOICE, _MATRIX, _BAR, _ENTRY = "MC", "Matrix", "Slider", "TE"
 _NPS = {str(n): {"Display": str(n)} for n in range(11)}
 
 
-def _columns(placed: Placed, wording: FormWording) -> Iterator[ColumnDraft]:
+def _items(placed: Placed, wording: FormWording) -> Iterator[FormItem]:
     payload = placed.payload
     kind, id = _text(payload.get("QuestionType")), _id(payload)
     if kind in _QUIET:
         return
     if placed.repeated:
-        yield SkippedColumn(id, sentence("drafts.asked-repeatedly", repeat=placed.repeated))
+        why = sentence("drafts.asked-repeatedly", repeat=placed.repeated)
+        yield FormItem(SkippedColumn(id, why))
         return
     settings = _table(_table(payload.get("Validation")).get("Settings"))
     forced = settings.get("ForceResponse") == "ON" and settings.get("ForceResponseType") != "OFF"
-    parts = (placed.condition, _described(payload.get("DisplayLogic")))
-    if payload.get("DisplayLogic") and not parts[1]:
-        parts = (placed.condition, "the display logic says so")
-    condition = "; ".join(filter(None, parts))
-    for column, words in _typed(id, payload, settings, wording):
-        yield optional(worded(column, wording, words), forced, condition)
+    conditions = placed.conditions
+    if logic := payload.get("DisplayLogic"):
+        conditions = (*conditions, _logic(logic, "the display logic says so"))
+    for item in _typed(id, payload, settings, wording):
+        yield item._replace(required=forced, conditions=conditions, section=placed.section)
 
 
 def _id(payload: Json) -> str:
     return _text(payload.get("DataExportTag")) or _text(payload.get("QuestionID"))
 
 
-def _typed(
-    id: str, payload: Json, settings: Json, wording: FormWording
-) -> Iterator[tuple[ColumnDraft, Translations]]:
-    """Yield the columns of a question, each with its wording."""
+def _typed(id: str, payload: Json, settings: Json, wording: FormWording) -> Iterator[FormItem]:
+    """Yield the columns of a question, each with its wording. Logic names them by the number of the
+    question and of the row."""
     kind, selector = _text(payload.get("QuestionType")), _text(payload.get("Selector"))
     words = _in_languages(payload, wording, lambda part: part.get("QuestionText"))
+    number_of = _text(payload.get("QuestionID"))
+    matrix = FormPart(number_of, id, words)
     if kind == _MULTIPLE_CHOICE and selector in _SINGLE | _SEVERAL:
         fallback = _NPS if selector == "NPS" else {}
-        codes = _codes(payload, "Choices", "ChoiceOrder", wording, fallback)
-        yield _chosen(id, codes, settings, wording, selector in _SEVERAL), words
+        places = _codes(payload, "Choices", "ChoiceOrder", wording, fallback)
+        column = _chosen(id, places, settings, wording, selector in _SEVERAL)
+        for place in _with_entry(payload):
+            column = with_other(column, places[place].code if place in places else "")
+        yield FormItem(column, words, name=number_of, codes=_by_place(places))
     elif kind == _MATRIX and selector in _MATRICES:
-        codes = _codes(payload, "Answers", "AnswerOrder", wording)
+        places = _codes(payload, "Answers", "AnswerOrder", wording)
         several = payload.get("SubSelector") == _CHECKED
-        for row, label in _rows(id, payload, wording):
-            column = _chosen(row, codes, settings, wording, several)
-            yield column, _together(words, label)
+        for place, row, label in _rows(id, payload, wording):
+            column = _chosen(row, places, settings, wording, several)
+            name, codes = f"{number_of}/{place}", _by_place(places)
+            yield FormItem(column, label, matrix=matrix, name=name, codes=codes)
     elif kind == _BAR:
         stated = _table(payload.get("Configuration"))
         bounds = [number(_text(stated.get(f"CSSlider{end}"))) for end in ("Min", "Max")]
         if selector == "STAR":
             bounds = [0.0, number(_text(stated.get("StarCount"))) or _STARS]
         low, high = (d if b is None else b for b, d in zip(bounds, _SLIDER, strict=True))
-        for row, label in _rows(id, payload, wording):
-            yield numbers(row, low, high), _together(words, label)
+        whole = _text(stated.get("NumDecimals")) == "0"
+        for place, row, label in _rows(id, payload, wording):
+            column = numbers(row, low, high, whole)
+            yield FormItem(column, label, matrix=matrix, name=f"{number_of}/{place}")
     elif kind == _ENTRY and settings.get("ContentType") == "ValidNumber":
         valid = _table(settings.get("ValidNumber"))
-        yield numbers(id, *(number(_text(valid.get(end))) for end in ("Min", "Max"))), words
+        least, most = (number(_text(valid.get(end))) for end in ("Min", "Max"))
+        whole = _text(valid.get("NumDecimals")) == "0"
+        yield FormItem(numbers(id, least, most, whole), words, name=number_of)
     else:
         name = " ".join(filter(None, (kind, selector)))
-        yield (
-            SkippedColumn(id, _LEFT_OUT.get(kind) or sentence("drafts.uncounted-type", type=name)),
-            words,
-        )
+        why = _LEFT_OUT.get(kind) or sentence("drafts.uncounted-type", type=name)
+        yield FormItem(SkippedColumn(id, why), words, name=number_of)
+
+
+def _with_entry(payload: Json) -> list[str]:
+    """Return the choices beside which people can write."""
+    choices = _table(payload.get("Choices"))
+    written = ("true", True)
+    return [place for place, each in choices.items() if _table(each).get("TextEntry") in written]
+
+
+class CodedAnswer(NamedTuple):
+    """An answer: the code that Qualtrics exports for it, and its wording."""
+
+    code: str
+    words: Translations
+
+
+def _by_place(answers: Mapping[str, CodedAnswer]) -> dict[str, str]:
+    return {place: answer.code for place, answer in answers.items()}
 
 
 def _chosen(
-    id: str, codes: Mapping[str, Translations], settings: Json, wording: FormWording, several: bool
+    id: str, answers: Mapping[str, CodedAnswer], settings: Json, wording: FormWording, several: bool
 ) -> ColumnDraft:
+    codes = {answer.code: answer.words for answer in answers.values()}
     if not several:
         return one_of(id, codes, wording)
     most = number(_text(settings.get("MaxChoices")))
@@ -271,18 +400,19 @@ def _chosen(
 
 def _codes(
     payload: Json, key: str, order: str, wording: FormWording, fallback: Json | None = None
-) -> dict[str, Translations]:
-    """Return the wording of each answer by the code that Qualtrics exports for it."""
+) -> dict[str, CodedAnswer]:
+    """Return each answer by its key in the file."""
     stated = _table(payload.get(key)) or {**(fallback or {})}
     recoded = _table(payload.get("RecodeValues"))
-    codes: dict[str, Translations] = {}
+    answers: dict[str, CodedAnswer] = {}
     for place in _ordered(stated, payload.get(order)):
         code = _text(recoded.get(place)) or place
         words = _display(payload, key, place, wording) or {
             wording.languages.main: _text(_table(stated[place]).get("Display"))
         }
-        codes[code if code not in codes else place] = words
-    return codes
+        taken = {answer.code for answer in answers.values()}
+        answers[place] = CodedAnswer(code if code not in taken else place, words)
+    return answers
 
 
 def _ordered(stated: Json, order: Any) -> list[str]:
@@ -291,12 +421,12 @@ def _ordered(stated: Json, order: Any) -> list[str]:
     return [each for each in dict.fromkeys([*listed, *stated]) if each in stated]
 
 
-def _rows(id: str, payload: Json, wording: FormWording) -> Iterator[tuple[str, Translations]]:
-    """Yield the name of each row's column in exported answers, and its wording."""
+def _rows(id: str, payload: Json, wording: FormWording) -> Iterator[tuple[str, str, Translations]]:
+    """Yield the key of each row, the name of its column in exported answers, and its wording."""
     tags = _table(payload.get("ChoiceDataExportTags"))
     for place in _ordered(_table(payload.get("Choices")), payload.get("ChoiceOrder")):
         words = _display(payload, "Choices", place, wording)
-        yield _text(tags.get(place)) or f"{id}_{place}", words
+        yield place, _text(tags.get(place)) or f"{id}_{place}", words
 
 
 def _display(payload: Json, key: str, place: str, wording: FormWording) -> dict[str, str]:
@@ -313,13 +443,6 @@ def _in_languages(payload: Json, wording: FormWording, part_of: Any) -> dict[str
     }
     texts = {tag: _text(part_of(part)) for tag, part in versions.items()}
     return {tag: text for tag, text in texts.items() if text}
-
-
-def _together(first: Translations, second: Translations) -> dict[str, str]:
-    """Return the wording of a matrix and of its row, in every language that has the row."""
-    return {
-        tag: " ".join(filter(None, (first.get(tag), text))) for tag, text in second.items()
-    } or {**first}
 
 
 FORM = Form(sentence("drafts.qualtrics"), recognized, draft_of)

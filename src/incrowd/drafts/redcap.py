@@ -6,20 +6,19 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.drafts.columns import ColumnDraft, DraftQuestion, SkippedColumn, yes_no
 from incrowd.drafts.draft import Draft
-from incrowd.drafts.form import (
-    Form,
-    FormFile,
-    SheetTable,
-    ambiguous,
-    numbers,
-    one_of,
-    optional,
-    worded,
+from incrowd.drafts.expressions import (
+    ExpressionLanguage,
+    is_empty,
+    same,
+    written,
 )
+from incrowd.drafts.form import Form, FormFile, SheetTable, ambiguous, numbers, one_of
+from incrowd.drafts.layout import FormItem, FormPart, laid_out
 from incrowd.drafts.missing import number
 from incrowd.drafts.wording import ENGLISH, FormWording
 from incrowd.survey import YesNo
@@ -82,7 +81,18 @@ _HIDDEN = re.compile(r"@HIDDEN(-SURVEY)?(?![-\w])")
 _COMPUTED = re.compile(r"@(CALCTEXT|CALCDATE)\b")
 _FIXED = re.compile(r"@READONLY(-SURVEY)?(?![-\w])")
 
+_LANGUAGE_OF_CONDITIONS = ExpressionLanguage(
+    r"\[\s*([A-Za-z]\w*)\s*(?:\(\s*([^\s()\[\]]+)\s*\))?(?::value)?\s*\]",
+    lambda match: _box_name(match[1], match[2]) if match[2] else match[1],
+    functions={"isblankormissingcode": is_empty, "round": same, "number": same},
+)
+
 DictionaryRow = Mapping[str, str]
+
+
+def _box_name(field: str, code: str) -> str:
+    """Return the name of a box of a checkbox field in branching logic."""
+    return f"{field}({code.casefold()})"
 
 
 def _key(column: str) -> str:
@@ -132,12 +142,6 @@ def draft_of(name: str, file: FormFile) -> Draft:
     one += r"|[a-z]+(?:[-_][a-z0-9]+)+"  # variables of the software, and of other projects
     reference = re.compile(rf"(?:\[[\w-]+\])?\[(?:{one})(?:[(:][^\[\]]*)?\](?:\[[\w-]+\])?")
     wording = FormWording(ENGLISH, reference)
-    headers = _matrix_headers(fields)
-    columns = tuple(
-        each
-        for place, field in enumerate(fields)
-        for each in _questions(field, place == 0, headers.get(field.get("matrix", ""), ""), wording)
-    )
     notes = (
         "a data dictionary does not say how many people answer; set the crowd",
         "a data dictionary does not say whether instruments or events repeat; if they do, a person "
@@ -145,40 +149,55 @@ def draft_of(name: str, file: FormFile) -> Draft:
         "a data dictionary does not list the project's codes for missing data, such as NI; add any "
         "to `missing`",
     )
-    return Draft(name, None, columns, notes)
+    return laid_out(_items(fields, wording), wording).draft(name, notes, LANGUAGE)
 
 
-def _matrix_headers(fields: Sequence[DictionaryRow]) -> dict[str, str]:
-    """Return the text above each matrix, which the first of its fields has."""
-    headers: dict[str, str] = {}
-    for field in fields:
-        if matrix := field.get("matrix"):
-            headers.setdefault(matrix, field.get("section_header", ""))
-    return headers
+class PlacedField(NamedTuple):
+    """A field with the header above it, and its matrix. first: whether it is the first one."""
+
+    row: DictionaryRow
+    section: FormPart | None
+    matrix: FormPart | None
+    first: bool
 
 
-def _questions(
-    row: DictionaryRow, first: bool, header: str, wording: FormWording
-) -> Iterator[ColumnDraft]:
-    name, kind = row["field_name"], _folded(row.get("field_type", "")).split(" ")[0]
-    if kind == "descriptive":
-        return
-    if why := _left_out(row, kind, first):
-        yield SkippedColumn(name, why)
-        return
-    choices = _choices(row.get("choices", ""))
-    if kind == "checkbox":
-        for code, label in choices.items():
-            yield _box(row, code, label, header, wording)
-        return
-    column = worded(
-        _typed(name, kind, row, choices, wording),
-        wording,
-        {LANGUAGE: _under(header, row.get("field_label", ""))},
-        {LANGUAGE: row.get("note", "")},
-    )
-    required = row.get("required", "").casefold() == "y"
-    yield optional(column, required, row.get("branching", ""))
+def _placed(fields: Sequence[DictionaryRow]) -> Iterator[PlacedField]:
+    """Yield the fields. The header of the first field of a matrix is the text of the matrix; any
+    other begins a section, which ends with its instrument."""
+    section: FormPart | None = None
+    matrices: dict[str, FormPart] = {}
+    for place, row in enumerate(fields):
+        header, name = row.get("section_header", ""), row.get("matrix", "")
+        if place and row.get("form_name") != fields[place - 1].get("form_name"):
+            section = None
+        if name:
+            matrices.setdefault(name, FormPart(name, name, {LANGUAGE: header}))
+        elif header:
+            section = FormPart(place, header.casefold(), {LANGUAGE: header})
+        yield PlacedField(row, section, matrices.get(name), place == 0)
+
+
+def _items(fields: Sequence[DictionaryRow], wording: FormWording) -> Iterator[FormItem]:
+    for field in _placed(fields):
+        row = field.row
+        name, kind = row["field_name"], _folded(row.get("field_type", "")).split(" ")[0]
+        if kind == "descriptive":
+            continue
+        if why := _left_out(row, kind, field.first):
+            yield FormItem(SkippedColumn(name, why))
+            continue
+        choices, words = _choices(row.get("choices", "")), {LANGUAGE: row.get("field_label", "")}
+        note, branching = {LANGUAGE: row.get("note", "")}, row.get("branching", "")
+        conditions = (written(branching, _LANGUAGE_OF_CONDITIONS),) if branching else ()
+        if kind == "checkbox":
+            for code, label in choices.items():
+                above = field.matrix.words.get(LANGUAGE, "") if field.matrix else ""
+                box = _box(row, code, label, above, wording)
+                yield box._replace(help=note, conditions=conditions, section=field.section)
+            continue
+        column = _typed(name, kind, row, choices, wording)
+        required = row.get("required", "").casefold() == "y"
+        yield FormItem(column, words, note, required, conditions, field.section, field.matrix)
 
 
 def _left_out(row: DictionaryRow, kind: str, first: bool) -> Sentence | None:
@@ -218,7 +237,8 @@ def _typed(
         shown = wording.plain(row.get("choices", ""))
         return slider.noting(f"Labels of the slider: {shown}.") if shown else slider
     if row.get("validation", "").startswith(("integer", "number")):
-        column = numbers(name, low, high)
+        whole = row["validation"].startswith("integer")
+        column = numbers(name, low, high, whole)
         if "comma" in row["validation"]:
             return column.noting("In exported answers, these numbers have a decimal comma.")
         return column
@@ -262,26 +282,16 @@ def _choices(text: str) -> dict[str, str]:
     return choices
 
 
-def _box(
-    row: DictionaryRow, code: str, label: str, header: str, wording: FormWording
-) -> ColumnDraft:
-    """Return one box of a checkbox field, a column of 1 and 0 in REDCap's files."""
-    text = " ".join(
-        filter(None, (_under(header, row.get("field_label", "")), f"({wording.plain(label)})"))
-    )
+def _box(row: DictionaryRow, code: str, label: str, above: str, wording: FormWording) -> FormItem:
+    """Return one box of a checkbox field, a column of 1 and 0 in REDCap's files. above: the text of
+    its matrix."""
+    texts = above, row.get("field_label", ""), f"({wording.plain(label)})"
     suffix = re.sub(r"[^a-z0-9_]", "_", code.casefold())
     question = DraftQuestion(f"{row['field_name']}___{suffix}", {"type": YesNo.type_name()})
-    column = worded(question, wording, {LANGUAGE: text}, {LANGUAGE: row.get("note", "")})
-    if isinstance(column, DraftQuestion) and (branching := row.get("branching")):
-        return column.noting(
-            f"Asked only if {branching}. In the data everyone else has 0, which means no."
-        )
-    return column
-
-
-def _under(header: str, label: str) -> str:
-    """Return the wording of a field below the text of its matrix."""
-    return " ".join(filter(None, (header, label)))
+    if row.get("branching"):
+        question = question.noting("In the data, people who were not asked have 0.")
+    words = {LANGUAGE: " ".join(filter(None, texts))}
+    return FormItem(question, words, required=True, name=_box_name(row["field_name"], code))
 
 
 FORM = Form(sentence("drafts.data-dictionary"), recognized, draft_of)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from incrowd.characters import visible
 from incrowd.drafts.columns import DraftQuestion, SkippedColumn
 from incrowd.survey import Codes, YesNo
+from incrowd.survey.layout import MATRIX_KEYS, QuestionMatrix, QuestionSection, SurveyFrame
 from incrowd.survey.questions import TYPES
+from incrowd.survey.toml import Frozen
 from incrowd.survey.words import LANGUAGE
 
-KEYS = {*Codes.model_fields, *(key for kind in TYPES.values() for key in kind.model_fields)}
+PARTS: tuple[type[Frozen], ...] = (Codes, SurveyFrame, QuestionSection, QuestionMatrix)
+KEYS = {key for part in (*TYPES.values(), *PARTS) for key in part.model_fields}
 MOST_LEVELS = 12
 FEWEST_PEOPLE = 2  # of a crowd whose people have several rows
 MOST_ROWS = 1000
@@ -57,10 +60,31 @@ def start(
     yield "# local_epsilon = 8.0"
 
 
-def body(questions: Sequence[DraftQuestion], left_out: Sequence[SkippedColumn]) -> Iterator[str]:
-    """Yield the lines of the questions. Together with `start`, the file loads as it is."""
+def parts(
+    frame: Mapping[str, Any],
+    sections: Sequence[Mapping[str, Any]],
+    matrices: Sequence[Mapping[str, Any]],
+) -> Iterator[str]:
+    """Yield the lines of what frames the questions, of sections, and of matrices."""
+    tables = [("[page]", frame)] if frame else []
+    tables += [("[[section]]", each) for each in sections]
+    tables += [("[[matrix]]", each) for each in matrices]
+    for header, table in tables:
+        yield from ("", header)
+        for key, value in table.items():
+            yield from _entry(key, value)
+
+
+def body(
+    questions: Sequence[DraftQuestion],
+    left_out: Sequence[SkippedColumn],
+    matrices: Sequence[Mapping[str, Any]] = (),
+) -> Iterator[str]:
+    """Yield the lines of the questions. Together with `start` and `parts`, the file loads as it
+    is."""
+    shared = {matrix["id"]: {*matrix} - {*MATRIX_KEYS} for matrix in matrices}
     for each in questions:
-        yield from _question(each)
+        yield from _question(each, shared.get(each.keys.get("matrix"), ()))
     yield ""
     yield "# Joint tables that you want, such as:"
     yield "# [[table]]"
@@ -94,14 +118,16 @@ def predicts(question: DraftQuestion) -> bool:
     return one_answer and len(question.keys.get("options", ())) <= MOST_LEVELS
 
 
-def _question(question: DraftQuestion) -> Iterator[str]:
+def _question(question: DraftQuestion, shared: Collection[str]) -> Iterator[str]:
+    """Yield the lines of a question. shared: the keys that its matrix states for it."""
     yield ""
     yield from (f"# {_one_line(remark)}" for remark in question.remarks)
     yield from (f"# DECIDE: {_one_line(doubt)}." for doubt in question.undecided)
     yield "[[question]]"
     yield f"id = {quoted(question.id)}"
     for key, value in question.keys.items():
-        yield from _entry(key, value)
+        if key not in shared:
+            yield from _entry(key, value)
 
 
 def _entry(key: str, value: Any) -> Iterator[str]:

@@ -9,12 +9,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from incrowd.catalog.sentences import sentence
 from incrowd.drafts.columns import ColumnDraft, DraftQuestion, SkippedColumn
 from incrowd.drafts.draft import Draft
+from incrowd.drafts.expressions import (
+    FALSE,
+    TRUE,
+    ExpressionLanguage,
+    FormCondition,
+    has,
+    same,
+    written,
+)
 from incrowd.drafts.form import (
     Form,
     FormFile,
@@ -23,11 +33,11 @@ from incrowd.drafts.form import (
     in_steps,
     numbers,
     one_of,
-    optional,
     some_of,
     ticked,
-    worded,
+    with_other,
 )
+from incrowd.drafts.layout import FormItem, FormPart, laid_out
 from incrowd.drafts.wording import FormWording, Languages
 from incrowd.encoding.sources import source_of
 from incrowd.errors import AnswersError
@@ -241,13 +251,22 @@ _QUIET = frozenset(
 _PARAMETER = re.compile(r"(start|end|step)\s*=\s*(-?[\d.]+)", re.IGNORECASE)
 _RANGE_START, _RANGE_END = 1.0, 10.0  # without parameters
 _COUNTED = re.compile(r"count-selected\(\s*\.\s*\)\s*(<=?|=)\s*(\d+)")
-_LOW = re.compile(r"(?<![\w.}])\.\s*>=?\s*(-?\d+(?:\.\d+)?)")
-_HIGH = re.compile(r"(?<![\w.}])\.\s*<=?\s*(-?\d+(?:\.\d+)?)")
+_LOW = re.compile(r"(?<![\w.}])\.\s*(>=?)\s*(-?\d+(?:\.\d+)?)")
+_HIGH = re.compile(r"(?<![\w.}])\.\s*(<=?)\s*(-?\d+(?:\.\d+)?)")
 _EITHER = re.compile(r"\bor\b|\bnot\b|\bif\b")
 _ALWAYS = frozenset({"yes", "true", "true()", "1"})
 _NEVER = frozenset({"", "no", "false", "false()", "0"})
 _WHOLE = re.compile(r"(?<=\d)\.0+$")  # of a code that was a number in a workbook
 _REFERENCE = re.compile(r"\$\{[^{}]*\}")
+_TABLE, _LABELS, _WITHOUT_LABELS = "table-list", "label", "list-nolabel"  # appearances
+_OTHER = frozenset({"other", "others", "autre", "otro", "outro", "andere", "sonstiges"})
+_CONSENT = re.compile(r"consent|einwillig|einverst|consentimiento", re.IGNORECASE)
+_THANKS = re.compile(r"thank|dank|merci|gracias|obrigad", re.IGNORECASE)
+_LANGUAGE_OF_CONDITIONS = ExpressionLanguage(
+    r"\$\{\s*([^{}\s]+)\s*\}",
+    functions={"selected": has, "true": TRUE, "false": FALSE}
+    | dict.fromkeys(("number", "int", "string", "boolean"), same),
+)
 
 
 def _kind(row: FormRow) -> str:
@@ -317,9 +336,12 @@ def draft_of(name: str, file: FormFile) -> Draft:
     names = [_column(name) for header in headers for name in header]
     languages = languages_of(names, settings.get("default_language", ""))
     wording = FormWording(languages, _REFERENCE, markdown=True)
-    columns = tuple(_questions(survey, _choices(listed, wording), wording))
+    frame = _frame(survey, wording)
+    items = _items(_placed(survey, frame, languages), _choices(listed, wording), wording)
+    layout = laid_out(items, wording, [row["name"] for row in frame.boxes])
     title = wording.plain(settings.get("form_title", "")) or name
-    return Draft(title, None, columns, (*notes, *languages.notes), languages.main)
+    every = (*notes, *languages.notes)
+    return layout.draft(title, every, languages.main, frame.texts(wording))
 
 
 def _beside(file: FormFile, table: str) -> Path | None:
@@ -350,47 +372,149 @@ def _choices(rows: Iterable[FormRow], wording: FormWording) -> ChoiceLists:
     return ChoiceLists(codes, twice)
 
 
+class FormFrame(NamedTuple):
+    """The rows with the texts around the questions. consent: those before the first question.
+    boxes: those of consent that people have to tick. thanks: those after the last question."""
+
+    consent: Sequence[FormRow]
+    boxes: Sequence[FormRow]
+    thanks: Sequence[FormRow]
+
+    def texts(self, wording: FormWording) -> dict[str, Any]:
+        """Return the table `page` of a survey."""
+        texts = {"consent": self.consent, "thanks": self.thanks}
+        words = {key: _paragraphs(rows, wording) for key, rows in texts.items()}
+        return {key: text for key, text in words.items() if text}
+
+
+def _paragraphs(rows: Iterable[FormRow], wording: FormWording) -> dict[str, str] | str:
+    """Return the labels of some rows as one text, in every language that all of them have."""
+    labels = [_translations(row, "label", wording.languages) for row in rows]
+    every = [words for words in map(wording.every, labels) if words]
+    main = wording.languages.main
+    tags = [tag for tag in every[0] if all(tag in words for words in every)] if every else []
+    if len(tags) > 1 and main in tags:
+        return {tag: "\n".join(words[tag] for words in every) for tag in tags}
+    return "\n".join(filter(None, map(wording.one, labels)))
+
+
+def _frame(rows: Sequence[FormRow], wording: FormWording) -> FormFrame:
+    """Return the rows with consent and thanks: notes named so, and a box at the beginning that
+    has to be ticked."""
+    consent: list[FormRow] = []
+    boxes: list[FormRow] = []
+    places = [place for place, row in enumerate(rows) if _asks(row)]
+    for place in range(places[0] + 1 if places else 0):
+        row = rows[place]
+        box = _kind(row) in _TICK and row.get("required", "").casefold() in _ALWAYS
+        if row.get("relevant") or not wording.one(_translations(row, "label", wording.languages)):
+            continue
+        if box or (_kind(row) == "note" and _CONSENT.search(row.get("name", ""))):
+            consent.append(row)
+        if box:
+            boxes.append(row)
+    after = rows[places[-1] + 1 :] if places else ()
+    notes = (row for row in after if _kind(row) == "note" and not row.get("relevant"))
+    texts = ((row, wording.one(_translations(row, "label", wording.languages))) for row in notes)
+    return FormFrame(consent, boxes, [row for row, text in texts if _THANKS.search(text)])
+
+
+def _asks(row: FormRow) -> bool:
+    """Return whether people answer a row."""
+    kind = _kind(row)
+    return bool(row.get("name") and kind and kind not in _QUIET and not _GROUP.fullmatch(kind))
+
+
 class PlacedRow(NamedTuple):
     """A row, the groups around it from the outermost, and the repeated one of these, or ""."""
 
     row: FormRow
     groups: tuple[str, ...]
     repeat: str
-    condition: str
+    conditions: tuple[FormCondition, ...]
+    section: FormPart | None
+    matrix: FormPart | None
 
 
-def _placed(rows: Iterable[FormRow]) -> Iterator[PlacedRow]:
-    """Yield the rows that people answer; notes and groups are not questions."""
-    groups: list[tuple[str, bool, str]] = []
-    for row in rows:
+class OpenGroup(NamedTuple):
+    """A group around rows. place: of its first row. appearance: how it is shown."""
+
+    place: int
+    name: str
+    again: bool
+    relevant: str
+    appearance: Sequence[str]
+    words: Mapping[str, str]
+
+
+def _placed(rows: Sequence[FormRow], frame: FormFrame, languages: Languages) -> Iterator[PlacedRow]:
+    """Yield the rows that people answer; notes, groups, and consent are not questions."""
+    groups: list[OpenGroup] = []
+    header: tuple[int, Mapping[str, str]] | None = None  # of a table whose labels are a row
+    for place, row in enumerate(rows):
         kind = _kind(row)
+        appearance = row.get("appearance", "").casefold().split()
+        words = _translations(row, "label", languages)
         if match := _GROUP.fullmatch(kind):
+            header = None
             if match[1] == "begin":
                 again = match[2] not in ("group", "lgroup")  # or a grid of other software
-                groups.append((row.get("name", ""), again, row.get("relevant", "")))
+                name = row.get("name", "")
+                relevant = row.get("relevant", "")
+                groups.append(OpenGroup(place, name, again, relevant, appearance, words))
             elif groups:
                 groups.pop()
-        elif row.get("appearance", "").split()[:1] == ["label"]:
-            continue  # the head of a grid
-        elif row.get("name") and kind and kind not in _QUIET:
-            names = tuple(name for name, _, _ in groups if name)
-            repeats = [name or "repeat" for name, again, _ in groups if again]
-            conditions = [*(each for _, _, each in groups), row.get("relevant", "")]
-            parts = list(dict.fromkeys(filter(None, conditions)))
-            condition = " and ".join(f"({e})" for e in parts) if len(parts) > 1 else "".join(parts)
-            yield PlacedRow(row, names, repeats[0] if repeats else "", condition)
+        elif not _asks(row) or row in frame.boxes:
+            continue
+        elif _SELECT.fullmatch(kind) and _LABELS in appearance:
+            header = (place, words or (groups[-1].words if groups else {}))
+        else:
+            if _WITHOUT_LABELS not in appearance:
+                header = None
+            yield _in_groups(row, groups, header)
 
 
-def _questions(
-    rows: Iterable[FormRow], choices: ChoiceLists, wording: FormWording
-) -> Iterator[ColumnDraft]:
-    placed = [*_placed(rows)]
+def _in_groups(
+    row: FormRow, groups: Sequence[OpenGroup], header: tuple[int, Mapping[str, str]] | None
+) -> PlacedRow:
+    """Return a row with its section, the outermost group with a label, and its matrix."""
+    outermost = next(
+        (n for n, each in enumerate(groups) if each.words and _TABLE not in each.appearance), None
+    )
+    inside = 0 if outermost is None else outermost + 1
+    matrix = section = None
+    if outermost is not None:
+        group = groups[outermost]
+        section = FormPart(group.place, group.name, group.words, _conditions(groups[:inside]))
+    inner = groups[-1] if groups else None
+    if header:
+        matrix = FormPart(header[0], inner.name if inner else row["name"], header[1])
+    elif inner and _TABLE in inner.appearance:
+        matrix = FormPart(inner.place, inner.name, inner.words)
+    conditions = _conditions(groups[inside:])
+    if relevant := row.get("relevant"):
+        conditions = (*conditions, written(relevant, _LANGUAGE_OF_CONDITIONS))
+    repeats = [each.name or "repeat" for each in groups if each.again]
+    names = tuple(each.name for each in groups if each.name)
+    return PlacedRow(row, names, repeats[0] if repeats else "", conditions, section, matrix)
+
+
+def _conditions(groups: Sequence[OpenGroup]) -> tuple[FormCondition, ...]:
+    texts = dict.fromkeys(each.relevant for each in groups if each.relevant)
+    return tuple(written(text, _LANGUAGE_OF_CONDITIONS) for text in texts)
+
+
+def _items(
+    rows: Iterable[PlacedRow], choices: ChoiceLists, wording: FormWording
+) -> Iterator[FormItem]:
+    placed = [*rows]
     once = [each for each in placed if not each.repeat]
     ids = iter(_ids([(*each.groups, each.row["name"]) for each in once]))
     for each in placed:
         name = each.row["name"]
         if each.repeat:
-            yield SkippedColumn(name, sentence("drafts.asked-repeatedly", repeat=each.repeat))
+            why = sentence("drafts.asked-repeatedly", repeat=each.repeat)
+            yield FormItem(SkippedColumn(name, why))
             continue
         id = next(ids)
         column = _question(id, each, choices, wording)
@@ -402,7 +526,17 @@ def _questions(
             column = column.doubting(
                 f"several questions are named {name}; say in each what it is about"
             )
-        yield column
+        yield FormItem(
+            column,
+            _translations(each.row, "label", wording.languages),
+            _translations(each.row, "hint", wording.languages),
+            each.row.get("required", "").casefold() in _ALWAYS,
+            each.conditions,
+            each.section,
+            each.matrix,
+            name,
+            each.groups,
+        )
 
 
 def _ids(paths: Sequence[tuple[str, ...]]) -> list[str]:
@@ -425,14 +559,16 @@ def _question(
     if row.get("disabled", "").casefold() in _ALWAYS:
         return SkippedColumn(id, sentence("drafts.disabled"))
     column = _typed(id, row, choices, wording)
-    text, hint = (_translations(row, field, wording.languages) for field in ("label", "hint"))
-    column = worded(column, wording, text, hint)
     required = row.get("required", "").casefold()
-    column = optional(column, required in _ALWAYS, placed.condition)
     if isinstance(column, DraftQuestion) and required not in _ALWAYS | _NEVER:
         column = column.noting(f"Required only if {row['required']}, so it is optional.")
     if isinstance(column, DraftQuestion) and (only := row.get("choice_filter")):
         column = column.noting(f"In the form, other answers decide which are shown: {only}.")
+    constraint = row.get("constraint", "")
+    if isinstance(column, DraftQuestion) and constraint and not _is_limit(column, constraint):
+        column = column.doubting(
+            f"the form accepts only answers with {constraint}, which a survey does not check"
+        )
     return column
 
 
@@ -441,14 +577,16 @@ def _typed(id: str, row: FormRow, choices: ChoiceLists, wording: FormWording) ->
     if select := _SELECT.fullmatch(" ".join(row["type"].split())):
         return _selected(id, row, select, choices, wording)
     if kind in _NUMBERS:
-        return numbers(id, _bound(_LOW, constraint), _bound(_HIGH, constraint))
+        bounds = _bound(_LOW, constraint), _bound(_HIGH, constraint)
+        return _beyond(numbers(id, *bounds, whole=kind != "decimal"), constraint)
     if kind in _RANGE:
         stated = {
             key.lower(): _number(n) for key, n in _PARAMETER.findall(row.get("parameters", ""))
         }
         ends = stated.get("start", _RANGE_START), stated.get("end", _RANGE_END)
-        column = numbers(id, min(ends), max(ends))
-        step = abs(stated.get("step", 1))
+        step = abs(stated.get("step", 1.0))
+        whole = all(each.is_integer() for each in (*ends, step))
+        column = numbers(id, min(ends), max(ends), whole=whole)
         return in_steps(column, min(ends), max(ends), step) if 0 < step < 1 else column
     if kind in _TICK:
         return ticked(id, "OK")
@@ -472,6 +610,9 @@ def _selected(
         column = some_of(id, codes, wording, _most(row.get("constraint", "")))
     else:
         column = one_of(id, codes, wording)
+    named = {code: {code.casefold(), wording.one(codes[code]).casefold()} for code in codes}
+    if other := next((code for code, names in named.items() if names & _OTHER), None):
+        column = with_other(column, other)
     return ambiguous(column, [*dict.fromkeys(choices.twice.get(name, ()))])
 
 
@@ -483,7 +624,28 @@ def _most(constraint: str) -> int | None:
 def _bound(pattern: re.Pattern[str], constraint: str) -> float | None:
     """Return a bound of a number; None if there is none, or it does not hold for all answers."""
     match = pattern.search(constraint)
-    return _number(match[1]) if match and not _EITHER.search(constraint) else None
+    return _number(match[2]) if match and not _EITHER.search(constraint) else None
+
+
+def _beyond(question: DraftQuestion, constraint: str) -> DraftQuestion:
+    """Return a question about whole numbers beyond its bounds, where the form says < or >."""
+    keys = dict(question.keys)
+    for key, pattern, step in (("minimum", _LOW, 1), ("maximum", _HIGH, -1)):
+        match = pattern.search(constraint)
+        if key in keys and keys.get("whole") and match and "=" not in match[1]:
+            keys[key] += step
+    if keys.get("minimum", 0) > keys.get("maximum", keys.get("minimum", 0)):
+        del keys["minimum"], keys["maximum"]
+    return replace(question, keys=keys)
+
+
+def _is_limit(question: DraftQuestion, constraint: str) -> bool:
+    """Return whether a constraint is nothing but bounds of a number, or a number of options."""
+    parts = [part.strip() for part in re.split(r"\band\b", constraint)]
+    if "edges" in question.keys:
+        bare = [part.strip("() ") for part in parts]
+        return all(_LOW.fullmatch(part) or _HIGH.fullmatch(part) for part in bare)
+    return all(_COUNTED.fullmatch(part) for part in parts)
 
 
 def _number(text: str) -> float:

@@ -11,6 +11,7 @@ from incrowd.plans.message import CellsMessage, JointReport
 from incrowd.plans.plan import Assumption, Collected, EarlierPlan, Guarantee, Plan
 from incrowd.survey.codes import Codes
 from incrowd.survey.formulas import Formula
+from incrowd.survey.layout import QuestionMatrix, QuestionSection, SurveyFrame
 from incrowd.survey.questions import TYPES
 from incrowd.survey.written import Group, Privacy, Table, WrittenSurvey
 from tests.oracles.recorded import VECTORS
@@ -91,6 +92,9 @@ INNER = {
     ("survey", "message"): [Group],
     ("survey", "regression"): [Formula],
     ("survey", "codes"): [Codes],
+    ("survey", "page"): [SurveyFrame],
+    ("survey", "section"): [QuestionSection],
+    ("survey", "matrix"): [QuestionMatrix],
     ("guarantee", "assumptions"): [Assumption],
     ("guarantee", "worst"): [WorstPair],
     ("earlier", "collected"): [Collected],
