@@ -18,6 +18,7 @@ from scipy.stats import norm
 
 import incrowd
 from incrowd.errors import TableError
+from incrowd.estimation.crosstab import crosstab
 from incrowd.presentation.terminal import terminal
 from tests.oracles.cell_collections import CellCollections, noise_of
 
@@ -215,6 +216,35 @@ def test_a_filter_is_not_compared_with_what_it_decides(people):
     merge = {"count": [["some", "many"]]}
     with pytest.raises(TableError, match="'smokes' is 'yes'"):
         incrowd.compare(plan, reports, "smokes", "count", merge=merge)
+    merge = {"count": [["few", "not asked"]]}
+    merged = incrowd.compare(plan, reports, "smokes", "count", merge=merge)
+    assert merged.groups == ("no", "yes")
+
+
+def test_groups_of_which_nobody_is_asked_are_left_out_of_comparisons():
+    """Of three groups two are asked. Within six standard errors: a false alarm in 10^8 runs."""
+    group = np.arange(6000) % 3
+    count = np.where(group > 0, (np.arange(6000) // 3 + group) % 3, None)
+    town = {"id": "town", "type": "choice", "options": ["north", "east", "west"]}
+    asked = COUNT | {"asked_if": "town != north"}
+    table = pa.table(
+        {
+            "town": np.array(town["options"])[group],
+            "count": [None if each is None else COUNT["options"][each] for each in count],
+        }
+    )
+    plan = incrowd.plan(survey(tables="any", question=[town, asked]))
+    reports = incrowd.randomize(plan, table, simulation_seed=1)
+    for noise_only in (False, True):
+        found = incrowd.compare(plan, reports, "town", "count", noise_only=noise_only)
+        assert found.groups == ("east", "west")
+        assert found.answered == pytest.approx(2 / 3, abs=0.05)
+        for each in found.shares:
+            assert abs(each.estimate - 1 / 3) < 6 * each.standard_error
+    turned = incrowd.compare(plan, reports, "count", "town")
+    assert turned.answers == ("east", "west")
+    crossed = crosstab(plan, reports, "town", "count")
+    assert crossed.rows == ("east", "west")
 
 
 def test_a_model_says_that_people_were_not_asked(people):

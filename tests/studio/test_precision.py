@@ -75,6 +75,25 @@ def test_each_table_has_a_picture_of_what_the_engine_expects(browser, project):
     assert ">estimate</span>" in page and ">certified</span>" not in page
 
 
+def test_a_conditional_question_is_also_forecast_among_those_who_are_asked(browser, project):
+    """Of 5,000 people of whom 40% are asked, a share of a half has 0.5 / sqrt(2000) from sampling
+    alone, a margin of 2.2 points. Of 10 who are asked, hardly anything is seen."""
+    asked_if = 'id = "sex"\nasked_if = "bullied = yes"'
+
+    def shown(share):
+        yes = f'type = "yesno"\nshares = {{ yes = {share} }}'
+        text = SURVEY.replace('type = "yesno"', yes).replace('id = "sex"', asked_if)
+        project.survey_path.write_text(text)
+        return browser.get("/p/work/precision").text
+
+    margin = r"Among those who are asked: at most ± ([\d.]+) points, if about ([\d.]+)% of"
+    page = shown(0.4)
+    among, share = map(float, re.search(margin, page).groups())
+    assert 2.2 <= among < 4 and share == 40
+    assert page.count("Among those who are asked") == 1 and "So few people are asked" not in page
+    assert "So few people are asked this question" in shown(0.002)
+
+
 def test_open_questions_need_so_many_people_in_each_group(browser, project):
     assert "Open questions divide" not in browser.get("/p/work/precision").text
     lines = 'options = ["f", "m"]\n'

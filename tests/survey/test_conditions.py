@@ -199,8 +199,8 @@ def test_answers_of_people_who_were_not_asked_are_counted_and_do_not_count():
         }
     )
     messages = [str(each) for each in incrowd.check(plan.survey, table).findings]
-    assert any("500 people" in each and "smokes = yes" in each for each in messages)
-    with pytest.warns(IncrowdWarning, match="500 people"):
+    assert any("500 answers of people" in each and "smokes = yes" in each for each in messages)
+    with pytest.warns(IncrowdWarning, match="500 answers of people"):
         reports = incrowd.randomize(plan, table, simulation_seed=1)
     estimated = incrowd.estimate(plan, reports)["asked"]
     assert estimated.answers == (("no", "yes", "not asked"),)

@@ -110,6 +110,7 @@ ASKED = {"id": "daily", "type": "yesno", "asked_if": "ill = yes and age = old"}
         ({"outcome": "visits", "on": ["age", "daily=yes"]}, "asked 'daily', this is 'old'"),
         ({"outcome": "daily", "on": ["visits"]}, None),
         ({"outcome": "daily=not asked", "on": ["age"]}, None),
+        ({"outcome": "daily", "on": ["ill"], "merge": {"daily": [["no", "not asked"]]}}, None),
         ({"outcome": "ill", "on": ["age"]}, None),
     ],
 )

@@ -57,7 +57,7 @@ from incrowd.estimation.wording import (
 )
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
-from incrowd.survey import UNANSWERED, Survey
+from incrowd.survey import NOT_ASKED, UNANSWERED, Survey
 from incrowd.survey.asking import answers_of_asked
 from incrowd.survey.question import QuestionIds
 from incrowd.views import IntervalPlot, Numbers, Sheet, View
@@ -350,8 +350,7 @@ def joint_table(
     plan = with_merged(plan, options.get("merge"))
     noise_only, margins = without_sampling(plan, options), options.get("margins")
     ids = check_tables(plan, [questions])[0]
-    if of_those_who_answered:
-        _check_asked(plan.survey, ids)
+    absent = _never_given(plan.survey, ids) if of_those_who_answered else ()
     change = None
     if margins is not None:
         change = TableChange(
@@ -369,7 +368,7 @@ def joint_table(
     if change:
         population = change.population(joint.people)
     if of_those_who_answered and any(set(UNANSWERED) & set(each) for each in joint.answers):
-        cells, (joint, _) = without_states(joint), without(joint)
+        cells, (joint, _) = without_states(joint, absent=absent), without(joint, absent=absent)
         answered = float(cells.estimate.flat[-1])
     if noise_only:
         joint, cells = joint.noise_alone(), cells.noise_alone()
@@ -378,29 +377,35 @@ def joint_table(
         return result
     before = table(plan, counted, ids, noise_only, covariance=True, margin=True)
     return result._replace(
-        unweighted=without(before)[0] if answered is not None else before,
+        unweighted=without(before, absent=absent)[0] if answered is not None else before,
         weighted_to=changed.table.provenance.weighted_to,
         error_ratio=changed.table.provenance.error_ratio,
     )
 
 
-def _check_asked(survey: Survey, ids: QuestionIds) -> None:
-    """Raise TableError if everybody who is asked one question gave the same answer to another."""
-    pair = [survey.question(id) for id in ids]
-    for question, other in (pair, pair[::-1]):
-        if other.asked_if is None:
-            continue
-        given = answers_of_asked(question, other, survey.questions)
-        if len({*map(question.read_as, given)}) == 1 < len(question.substantive):
+def _never_given(survey: Survey, ids: QuestionIds) -> tuple[tuple[str, ...], ...]:
+    """Return the answers to each of two questions that nobody gives who is asked the other one.
+
+    Raises TableError if only one answer is left.
+    """
+    first, second = map(survey.question, ids)
+    absent = []
+    for question, other in ((first, second), (second, first)):
+        given = set(question.substantive)
+        if NOT_ASKED in other.answers:
+            given = {*map(question.read_as, answers_of_asked(question, other, survey.questions))}
+        if len(given) == 1 < len(question.substantive):
             raise TableError.of(
                 "table",
                 "estimation.one-answer-of-asked",
                 value=",".join(ids),
                 other=other.id,
                 id=question.id,
-                answer=question.read_as(given[0]),
+                answer=given.pop(),
                 way_out=USE_ALL,
             )
+        absent.append(tuple(each for each in question.substantive if each not in given))
+    return tuple(absent)
 
 
 def two_way(

@@ -79,6 +79,12 @@ class Shown(NamedTuple):
         return self.ids or self.table.questions
 
     @property
+    def title(self) -> str:
+        """The wordings and the ids of the questions; before them, who was asked if these are
+        fewer."""
+        return self.table.provenance.among + titled(self.table.questions, self.names)
+
+    @property
     def has_truth(self) -> bool:
         """Whether the true shares are available too."""
         return bool(self.cells) and self.cells[0].truth is not None

@@ -116,7 +116,7 @@ class _SomePeople:
     def amounts_of(self, item: Shown) -> Amounts | None:
         """Return the figures that belong to a table, if it is of one question with numbers. They
         are of those who answered, and belong to the first table of the question."""
-        again = item.table.provenance.left_out == (NOT_ASKED,)
+        again = item.table.provenance.of_asked
         return self.amounts.get(item.names[0]) if len(item.names) == 1 and not again else None
 
     def complete(self, plan: Plan) -> Iterator[Shown]:
@@ -460,7 +460,7 @@ class Estimates(_SomePeople, views.Result):
             figures = [(id, *row) for id, each in self.amounts.items() for row in each.rows]
             sheets.append(Sheet("numbers", ("question", "figure", *FIGURES), tuple(figures)))
         for stratum in self.strata:
-            for table in stratum.tables:
+            for table in (*stratum.tables, *stratum.asked.values()):
                 sheet = table.long_table()
                 sheets.append(sheet._replace(name=f"{stratum.name}: {sheet.name}"))
         return sheets

@@ -27,7 +27,7 @@ from incrowd.estimation.decoders import Decoder, by_axis, least_noise
 from incrowd.estimation.intervals import Ends, Intervals, sampling_variance
 from incrowd.estimation.small_counts import across_strata
 from incrowd.kernels.axes import transform as along_axes
-from incrowd.survey import NO_ANSWER
+from incrowd.survey import NO_ANSWER, NOT_ASKED
 from incrowd.views import Sheet
 
 MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
@@ -62,6 +62,17 @@ class Provenance:
         if not self.left_out:
             return EVERYONE
         return "those who answered" if NO_ANSWER in self.left_out else "those who were asked"
+
+    @property
+    def of_asked(self) -> bool:
+        """Whether exactly the people who were not asked are left out."""
+        return self.left_out == (NOT_ASKED,)
+
+    @property
+    def among(self) -> str:
+        """The people to whom the shares refer, before the name of a table that a question has in
+        addition to that of all people; "" for any other."""
+        return f"Of {self.whose}: " if self.of_asked else ""
 
     @property
     def rounding(self) -> str:
@@ -125,7 +136,8 @@ class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
         columns: list[Sequence[Any]] = list(zip(*product(*self.answers), strict=True))
         columns += [getattr(self, name).ravel().tolist() for name in FIGURES]
         rows = tuple(zip(*columns, strict=True))
-        return Sheet(" x ".join(self.questions), (*self.questions, *FIGURES), rows)
+        asked = "asked " if self.provenance.of_asked else ""
+        return Sheet(f"{asked}{' x '.join(self.questions)}", (*self.questions, *FIGURES), rows)
 
     @property
     def people(self) -> float:

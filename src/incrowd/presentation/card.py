@@ -313,7 +313,8 @@ def _facts(
 def _question_facts(question: AnyQuestion) -> dict[str, Any]:
     """Return a question as JSON-ready data, with its wording if it has one."""
     words = question.model_dump(include={"text", "help", "labels"})
-    return {"id": question.id, "answers": question.in_words()} | words
+    asked_if = {} if question.asked_if is None else {"asked_if": str(question.asked_if)}
+    return {"id": question.id, "answers": question.in_words()} | asked_if | words
 
 
 def certified_card(

@@ -52,11 +52,7 @@ def parts(estimates: Estimates) -> dict[str, Any]:
         figures=_FIGURES,
         percent=_percent,
         tables=tables,
-        pictures=[
-            Picture(" × ".join(each["of"].questions), *each["charts"])
-            for each in tables
-            if each["charts"]
-        ],
+        pictures=[Picture(each["title"], *each["charts"]) for each in tables if each["charts"]],
         amount_headings=AMOUNT_HEADINGS,
         words=[_words(survey.text_of(id), words) for id, words in estimates.words.items()],
         level=estimates.tables[0].error.level if estimates.tables else 0.95,
@@ -86,9 +82,11 @@ def _table(item: Shown, used: int) -> dict[str, Any]:
     """Return one table. used: the size of the tables before it."""
     drawn = 0 < len(item.cells) <= MOST_CELLS and used + _weight(item) <= _MOST_CHARTED
     listed = item.cells[: max(_MOST_LISTED - used, 0)]
-    label = f"Estimates with intervals: {' × '.join(item.table.questions)}. The table has them all."
+    title = item.table.provenance.among + " × ".join(item.table.questions)
+    label = f"Estimates with intervals: {title}. The table has them all."
     return {
         "of": item.table,
+        "title": title,
         "ids": item.ids,
         "names": item.names,
         "intervals": item.intervals.replace("interval", "intervals"),

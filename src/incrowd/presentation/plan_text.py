@@ -39,7 +39,9 @@ def asked(survey: Survey, language: str = "") -> Iterator[PlanRow]:
     """
     alike: dict[PlanLine, list[str]] = {}
     for question in survey.questions:
-        texts = (wording(survey, question.id, language), survey.answers_of(question.id, language))
+        answers = survey.answers_of(question.id, language)
+        whom = "" if question.asked_if is None else f"; asked only if {question.asked_if}"
+        texts = (wording(survey, question.id, language), f"{answers}{whom}")
         alike.setdefault(texts, []).append(question.id)
     return ((", ".join(ids), *texts) for texts, ids in alike.items())
 

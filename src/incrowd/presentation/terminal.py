@@ -150,7 +150,7 @@ def _list(item: Shown) -> Table:
     of, several = item.table, len(item.table.questions) > 1
     errors = "" if item.certain else f"; errors: {of.error.includes}"
     shown = _table(
-        titled(of.questions, item.names),
+        item.title,
         f"% of {of.provenance.whose}{of.provenance.rounding}{errors}{_note(item)}",
     )
     for question, answers in zip(item.names, of.answers, strict=True):
@@ -186,7 +186,7 @@ def _note(item: Shown) -> str:
 
 def _grid(item: Shown) -> Table:
     """Return rows by columns: estimate ± half of the interval."""
-    shown = _table(titled(item.table.questions, item.names), _grid_caption(item))
+    shown = _table(item.title, _grid_caption(item))
     rows, columns = item.table.answers
     shown.add_column(Text(item.names[0]), no_wrap=True)
     for name in columns:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from incrowd.studio.document import Operation, Raw
-from incrowd.studio.operations import SetQuestion, SetValue, answers, questions
+from incrowd.studio.operations import SetQuestion, SetValue, answers, whole_questions
 from incrowd.survey.questions import type_of
 from incrowd.survey.words import LANGUAGE
 from incrowd.survey.written import LEAST
@@ -71,7 +71,7 @@ def number(text: str, kind: type = float) -> float | int | str:
 def typed_values(content: Raw) -> dict[str, str]:
     """Return the text of each field for the content of a file."""
     typed = {each.name: _shown(_value(content, each.keys)) for each in VALUES}
-    for place, asked in enumerate(questions(content)):
+    for place, asked in enumerate(whole_questions(content)):
         shares = asked.get("shares", {})
         for number, answer in enumerate(_answers(asked)):
             typed[share_name(place, number)] = _percent(shares.get(answer))
@@ -108,7 +108,7 @@ def share_operations(content: Raw, typed: Typed) -> list[Operation]:
     """Return the operations that write typed shares into a valid survey, if they differ."""
     return [
         SetQuestion(asked["id"], {"shares": shares or None})
-        for place, asked in enumerate(questions(content))
+        for place, asked in enumerate(whole_questions(content))
         if (shares := _shares(place, asked, typed)) != asked.get("shares", {})
     ]
 
@@ -169,6 +169,6 @@ def share_fields(content: Raw) -> tuple[ShareFields, ...]:
             str(asked.get("id", "")),
             tuple((share_name(place, number), each) for number, each in enumerate(answers)),
         )
-        for place, asked in enumerate(questions(content))
+        for place, asked in enumerate(whole_questions(content))
         if (answers := _answers(asked))
     )

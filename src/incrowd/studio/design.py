@@ -144,7 +144,8 @@ class QuestionSummary:
     """A question of the list.
 
     number: its place, from 1. raw: its table in the file, with what its section and its matrix
-    state for it; stated: without that. parts: the titles of its section and its matrix. condition:
+    state for it; stated: without that. parts: the kinds and titles of its section and its
+    matrix. condition:
     whom it is asked, in words. form: of its own condition. fits_matrix: whether it can be taken
     into a matrix.
     """
@@ -157,7 +158,7 @@ class QuestionSummary:
     raw: Raw
     problems: tuple[Problem, ...]
     stated: Raw
-    parts: tuple[str, ...] = ()
+    parts: tuple[tuple[str, str], ...] = ()
     condition: Phrase | str = ""
     form: ConditionForm | None = None
     condition_problems: tuple[Problem, ...] = ()
@@ -278,7 +279,7 @@ def _summaries(raw: Raw, problems: Problems, main: str) -> Iterator[QuestionSumm
     pairs = zip(operations.questions(raw), whole, strict=True)
     for number, (stated, each) in enumerate(pairs, 1):
         condition = operations.condition_of(each)
-        names = [titles.get((kind, each.get(kind)), "") for kind in operations.PARTS]
+        names = [(kind, titles.get((kind, each.get(kind)), "")) for kind in operations.PARTS]
         there = problems.get(f"question {number}", ())
         yield QuestionSummary(
             number,
@@ -289,7 +290,7 @@ def _summaries(raw: Raw, problems: Problems, main: str) -> Iterator[QuestionSumm
             Fields.of(each),
             there,
             Fields.of(stated),
-            tuple(name for name in names if name),
+            tuple((kind, title) for kind, title in names if title),
             condition_words(condition, by_id, main) if condition else str(each.get("asked_if", "")),
             condition_form(stated, whole[: number - 1], main),
             tuple(filter(is_of_condition, there)),

@@ -14,6 +14,7 @@ from incrowd.studio.language import Phrase, decimal, phrase
 from incrowd.survey import Survey
 
 if TYPE_CHECKING:
+    from incrowd.planner.forecast import TableForecast
     from incrowd.planner.outlook import CellOutlook, Outlook, RegressionOutlook, TableOutlook
     from incrowd.planner.outlook import TermOutlook as Term
 
@@ -24,6 +25,10 @@ MOST_MARGIN = 0.25  # beyond it a table shows next to nothing
 USELESS = phrase(
     "This would show almost nothing. Ask more people, allow a larger epsilon, or request fewer "
     "tables."
+)
+HARDLY_ASKED = phrase(
+    "So few people are asked this question that their answers would show almost nothing. Ask more "
+    "people, or ask this question of more of them."
 )
 PRECISE = 0.1  # margins below this many points are shown with two decimals
 SIGNIFICANT = 3  # digits of an effective sample
@@ -74,6 +79,7 @@ class IntervalFigure(NamedTuple):
 
     margin: the largest margin; effective: the number of people without noise, None for a
     regression. hidden: how many cells are not listed. note: why there is no picture, in English.
+    asked: how many people are asked the question, and how precise their answers are.
     """
 
     name: str
@@ -87,6 +93,7 @@ class IntervalFigure(NamedTuple):
     odds: bool = False
     note: str = ""
     advice: Phrase | None = None
+    asked: Phrase | None = None
 
 
 def percent(proportion: float, digits: int, language: str) -> str:
@@ -135,7 +142,27 @@ def _table(survey: Survey, table: TableOutlook, language: str) -> IntervalFigure
         effective=rounded(forecast.effective_sample_size),
         mean=mean,
         hidden=forecast.cells - len(table.cells),
-        advice=USELESS if HALF_WIDTH * forecast.standard_error > MOST_MARGIN else None,
+        advice=_advice(forecast),
+        asked=_asked(forecast, language),
+    )
+
+
+def _advice(forecast: TableForecast) -> Phrase | None:
+    if HALF_WIDTH * forecast.standard_error > MOST_MARGIN:
+        return USELESS
+    asked = forecast.asked
+    return HARDLY_ASKED if asked and HALF_WIDTH * asked.standard_error > MOST_MARGIN else None
+
+
+def _asked(forecast: TableForecast, language: str) -> Phrase | None:
+    """Return how many people are asked a question, and how precise their answers are."""
+    if forecast.asked is None or forecast.asked.share <= 0:
+        return None
+    share = forecast.asked.share
+    return phrase(
+        "Among those who are asked: at most ± {margin} points, if about {share} of the people are.",
+        share=percent(share, 0 if round(share, 2) >= PRECISE else 1, language),
+        margin=points(HALF_WIDTH * forecast.asked.standard_error, language),
     )
 
 

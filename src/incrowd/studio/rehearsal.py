@@ -190,6 +190,7 @@ def _summarize(
     tables = [
         {
             "questions": list(item.names),
+            "asked": item.table.provenance.of_asked,
             "level": item.table.error.level,
             "cells": [
                 {
@@ -203,6 +204,7 @@ def _summarize(
             ],
         }
         for item in estimates.complete(estimates.plan)
+        if item.has_truth  # if nobody was asked, there is no share of those who were
     ]
     facts |= {
         "people": rehearsed.crowd.people,

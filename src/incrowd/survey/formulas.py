@@ -305,7 +305,7 @@ def _asked_problems(
     variables = [("outcome", formula.outcome, model.outcome)]
     variables += [("on", text, each) for text, each in model.singles.items()]
     asked = [each.question for _, _, each in variables if each.answer != NOT_ASKED]
-    conditional = [each for each in asked if each.asked_if is not None]
+    conditional = [each for each in asked if NOT_ASKED in each.answers]
     if not conditional or not decided(questions):
         return
     for field, text, each in variables:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -208,19 +209,22 @@ def weighted_levels(
 
 
 def without(
-    table: TableEstimate, left_out: tuple[str, ...] = UNANSWERED
+    table: TableEstimate,
+    left_out: tuple[str, ...] = UNANSWERED,
+    absent: Sequence[Collection[str]] = (),
 ) -> tuple[TableEstimate, np.ndarray]:
     """Return the table t = p / a, and its Jacobian in the cells of `table`.
 
     p: the cells that are not left out; a: the share of those who answered all questions, or who
     were asked all of them; dt = (dp - t da) / a. The table is of these people alone: N a of them.
-    table: with margins. A table without cells to leave out is returned unchanged. Raises TableError
-    if a is not clearly above the noise.
+    table: with margins. absent: for each question, more answers to leave out, which none of these
+    people can have given. A table without people to leave out is returned unchanged. Raises
+    TableError if a is not clearly above the noise.
     """
     if not any(set(left_out) & set(answers) for answers in table.answers):
         return table, np.eye(table.estimate.size)
-    cells = _of_the_rest(table, left_out)
-    whole = without_states(table, left_out)
+    cells = _of_the_rest(table, left_out, absent)
+    whole = without_states(table, left_out, absent)
     answered = left_out == UNANSWERED
     code = "estimation.those-who-answered" if answered else "estimation.those-who-were-asked"
     name = sentence(code, questions=table.questions)
@@ -229,25 +233,41 @@ def without(
     return among.of_people(table.people * float(whole.estimate.flat[-1])), jacobian
 
 
-def without_states(table: TableEstimate, left_out: tuple[str, ...] = UNANSWERED) -> TableEstimate:
+def without_states(
+    table: TableEstimate,
+    left_out: tuple[str, ...] = UNANSWERED,
+    absent: Sequence[Collection[str]] = (),
+) -> TableEstimate:
     """Return the same table without some cells: its shares are of all people, and "any answer" is
-    the share of those who are not left out. table: with margins."""
-    cells = _of_the_rest(table, left_out)
-    answers = tuple(tuple(a for a in each if a not in left_out) for each in table.answers)
+    the share of those who are not left out. table: with margins. absent: as in `without`."""
+    cells = _of_the_rest(table, left_out, absent)
+    answers = tuple(
+        tuple(answer for answer, given in zip(each, counts, strict=True) if given)
+        for each, counts in zip(table.answers, _counted(table, left_out, absent), strict=True)
+    )
     shares = (cells @ table.estimate.ravel()).reshape([1 + len(each) for each in answers])
     return table.linear(shares, cells, answers=answers)
 
 
-def _of_the_rest(table: TableEstimate, left_out: tuple[str, ...]) -> np.ndarray:
+def _counted(
+    table: TableEstimate, left_out: tuple[str, ...], absent: Sequence[Collection[str]]
+) -> Iterator[np.ndarray]:
+    """Yield which answers to each question are not left out."""
+    for answers, more in zip_longest(table.answers, absent, fillvalue=()):
+        yield np.array([answer not in left_out and answer not in more for answer in answers])
+
+
+def _of_the_rest(
+    table: TableEstimate, left_out: tuple[str, ...], absent: Sequence[Collection[str]]
+) -> np.ndarray:
     """Return which cells are summed for those of people who are not left out, with margins.
 
     Their number is that of "any answer" minus the others, which has less noise than a sum of
     answers, and is right where answers overlap.
     """
     rows = []
-    for answers in table.answers:
-        given = np.array([answer not in left_out for answer in answers])
-        rows.append(np.vstack([np.eye(1 + len(answers))[:-1][given], np.append(given - 1.0, 1.0)]))
+    for given in _counted(table, left_out, absent):
+        rows.append(np.vstack([np.eye(1 + len(given))[:-1][given], np.append(given - 1.0, 1.0)]))
     return np.asarray(reduce(np.kron, rows))
 
 
