@@ -304,16 +304,16 @@ def test_groups_as_sections_with_the_texts_around_them(text, drafted, policy, co
         + rows(
             "group_l10ns",
             {"gid": 1, "group_name": "About you", "language": "en"},
-            {"gid": 2, "group_name": "Smoking", "language": "en"},
+            {"gid": 2, "group_name": "Smoking", "description": "<b>Now</b>.", "language": "en"},
         )
         + rows(Q, question(1, "Y", "smokes"), question(2, "Y", "pipe", gid=2))
         + "</document>"
     )
-    draft, questions = drafted(text("a.lss", source), plan=True)
+    draft, questions = drafted(text("a.lss", source))
     raw = tomllib.loads(draft.toml)
     assert raw["section"] == [
         {"id": "about_you", "title": "About you"},
-        {"id": "smoking", "title": "Smoking", "asked_if": "smokes = yes"},
+        {"id": "smoking", "title": "Smoking", "text": "Now.", "asked_if": "smokes = yes"},
     ]
     page = {"consent": "We ask about smoking."} if consent else {}
     assert raw["page"] == page | {"thanks": "Thank you!"}

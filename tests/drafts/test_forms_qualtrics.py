@@ -333,7 +333,7 @@ def test_blocks_as_sections_in_the_order_of_the_flow(text, drafted):
         blocks(block("Draw", "Q4"), block("Tap water", "Q2", "Q3"), block("You", "Q1", "Q5")),
         {"Element": "FL", "Payload": {"Type": "Root", "Flow": flow}},
     )
-    draft, questions = drafted(text("a.qsf", content), plan=True)
+    draft, questions = drafted(text("a.qsf", content))
     raw = tomllib.loads(draft.toml)
     assert raw["section"] == [
         {"id": "you", "title": "You"},
@@ -359,3 +359,31 @@ def test_a_survey_file_may_begin_with_its_elements(text, drafted):
     path = text("s.qsf", {key: file[key] for key in ("SurveyElements", "SurveyEntry")})
     draft, questions = drafted(path)
     assert len(questions) == 200 and draft.name == "Water & power"
+
+
+def test_blocks_at_several_places_and_ends_of_the_survey(text, drafted):
+    """A block of two branches is seen in either; nobody sees a block after an end."""
+    tap, well = (logic(("If", ("", each, CHOSEN))) for each in (TAP, WELL))
+    other = logic(("If", ("", "Q2/SelectableChoice/1", CHOSEN)))
+    flow = [
+        {"Type": "Block", "ID": "A"},
+        {"Type": "Branch", "BranchLogic": tap, "Flow": [{"ID": "B"}, {"ID": "D"}]},
+        {"Type": "Branch", "BranchLogic": other, "Flow": [{"Type": "EndSurvey"}]},
+        {"Type": "Branch", "BranchLogic": well, "Flow": [{"ID": "B"}]},
+        {"Type": "Block", "ID": "C"},
+        {"Type": "EndSurvey"},
+    ]
+    content = survey(
+        *(question(f"Q{n}", **AB) for n in range(1, 6)),
+        blocks(block("A", "Q1", "Q2"), block("B", "Q3"), block("C", "Q4"), block("D", "Q5")),
+        {"Element": "FL", "Payload": {"Type": "Root", "Flow": flow}},
+    )
+    draft, _ = drafted(text("a.qsf", content))
+    conditions = {each["id"]: each.get("asked_if") for each in draft.sections}
+    assert conditions == {
+        "a": None,
+        "b": "tag_Q1 = Tap or (tag_Q1 = Well and tag_Q2 != Tap)",
+        "d": "tag_Q1 = Tap",
+        "c": "tag_Q2 != Tap",
+    }
+    assert "names of blocks" in draft.notes[1]

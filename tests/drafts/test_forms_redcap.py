@@ -262,7 +262,7 @@ def test_headers_as_sections_and_matrices_with_their_text(table, drafted):
         ("n2", "radio", "y", scale | {"matrix_group_name": "bare"}),
     )
     rows[-1][1] = rows[-2][1] = "another"
-    draft, questions = drafted(table(rows), plan=True)
+    draft, questions = drafted(table(rows))
     raw = tomllib.loads(draft.toml)
     assert [each["title"] for each in raw["section"]] == ["About you", "Work"]
     assert [(each["id"], each["text"]) for each in raw["matrix"]] == [("mood", "How often?")]
@@ -281,7 +281,7 @@ def test_exported_answers_of_people_who_were_not_asked_are_accepted(table, draft
         ("pipe", "yesno", "B?", {"required_field": "y", "branching_logic": "[smokes] = '1'"}),
         ("how", "checkbox", "C?", {CODES: "1, a | 2, b", "branching_logic": "[pipe] = '1'"}),
     )
-    draft, _ = drafted(table(rows), plan=True)
+    draft, _ = drafted(table(rows))
     survey = incrowd.Survey.of(tomllib.loads(draft.toml))
     answers = pandas.DataFrame(
         {

@@ -36,12 +36,14 @@ SHARED = ("type", "options", "labels", "optional", "other", "section")  # keys o
 
 class FormPart(NamedTuple):
     """A section or a matrix of a form. key: what tells it from others. name: what its id is made
-    of. words: its title, or the text above it. conditions: of all its questions."""
+    of. words: its title, or the text above it. conditions: of all its questions. text: below a
+    title."""
 
     key: Hashable
     name: str
     words: Translations
     conditions: tuple[FormCondition, ...] = ()
+    text: Mapping[str, str] = {}
 
 
 class FormItem(NamedTuple):
@@ -154,7 +156,10 @@ class _Drafting:
         title = shown(part.words, self.wording)
         if title is None:
             return ALWAYS, part.conditions
-        section = {"id": _id(part.name, [each["id"] for each in self.sections]), "title": title}
+        section: dict[str, Any] = {"id": _id(part.name, [each["id"] for each in self.sections])}
+        section["title"] = title
+        if text := shown(part.text, self.wording):
+            section["text"] = text
         self.sections.append(section)
         try:
             above = _fitting(all_of(self._read(each, groups) for each in part.conditions), ALWAYS)
@@ -260,10 +265,11 @@ class _Drafting:
             words = _together(item.matrix.words, words)
         if edges := self.edges.get(question.id, set()) - {*question.keys.get("edges", ())}:
             every = sorted({*question.keys["edges"], *edges})
-            shown = ", ".join(str(whole_or_not(edge)) for edge in sorted(edges))
+            listed = ", ".join(str(whole_or_not(edge)) for edge in sorted(edges))
+            noun = "edges" if len(edges) > 1 else "edge"
             question = replace(
                 question, keys={**question.keys, "edges": [*map(whole_or_not, every)]}
-            ).noting(f"Who is asked other questions depends on the edge {shown}.")
+            ).noting(f"Who is asked other questions depends on the {noun} {listed}.")
         return _in_order(worded(question, self.wording, words, item.help))
 
 

@@ -272,7 +272,9 @@ def _sections(tables: Tables, default: str) -> dict[str, FormPart]:
     for gid, rows in _grouped(tables.get("groups", ()), "gid").items():
         words = _texts([*rows, *texts.get(gid, ())], "group_name", default)
         name = words.get(default, "").casefold() or f"group_{gid}"
-        sections[gid] = FormPart(gid, name, words, _conditions(rows[0].get("grelevance", "")))
+        below = _texts([*rows, *texts.get(gid, ())], "description", default)
+        conditions = _conditions(rows[0].get("grelevance", ""))
+        sections[gid] = FormPart(gid, name, words, conditions, below)
     return sections
 
 

@@ -110,7 +110,11 @@ def draft_of(name: str, file: FormFile) -> Draft:
     items = (item for each in _placed(elements) for item in _items(each, wording))
     note = "a survey file does not say how many people answer; set the crowd"
     title = without_html(_text(entry.get("SurveyName"))) or name
-    return laid_out(items, wording).draft(title, (note,), languages.main)
+    layout = laid_out(items, wording)
+    notes = [note]
+    if layout.sections:
+        notes.append("the titles of sections are names of blocks, which people do not see; reword")
+    return layout.draft(title, notes, languages.main)
 
 
 def _languages(entry: Json, payloads: Sequence[Json]) -> Languages:
@@ -147,12 +151,7 @@ def _placed(elements: Sequence[Json]) -> Iterator[Placed]:
     if not blocks:
         yield from (Placed(payload, "") for payload in questions.values())
         return
-    flow = dict(
-        pair
-        for each in elements
-        if each.get("Element") == "FL"
-        for pair in _flow(_table(each.get("Payload")), ())
-    )
+    flow = _flow([_table(each.get("Payload")) for each in elements if each.get("Element") == "FL"])
     order = {id: place for place, id in enumerate(flow)}
     blocks = [block for block in blocks if block.get("Type") != "Trash"]
     for block in sorted(blocks, key=lambda block: order.get(_text(block.get("ID")), len(order))):
@@ -169,19 +168,45 @@ def _placed(elements: Sequence[Json]) -> Iterator[Placed]:
                 yield Placed(payload, repeated, section, above)
 
 
-def _flow(
-    flow: Json, above: tuple[FormCondition, ...]
+def _flow(flows: Sequence[Json]) -> dict[str, tuple[FormCondition, ...]]:
+    """Return the blocks in the order in which people see them, each with its conditions. People see
+    a block that is at several places if they come to one of these."""
+    ways: dict[str, list[tuple[FormCondition, ...]]] = {}
+    ended: list[FormCondition] = []
+    for flow in flows:
+        for id, conditions in _places(flow, (), ended):
+            ways.setdefault(id, []).append(conditions)
+    return {id: each[0] if len(each) == 1 else _one_of(each) for id, each in ways.items()}
+
+
+def _places(
+    flow: Json, above: tuple[FormCondition, ...], ended: list[FormCondition]
 ) -> Iterator[tuple[str, tuple[FormCondition, ...]]]:
-    """Yield the blocks in the order in which people see them, each with the conditions of the
-    branches around it."""
+    """Yield the blocks with the conditions of the branches around each. ended: those of the people
+    who have not come to an end before."""
     if flow.get("Type") == "Branch":
         above = (*above, _logic(flow.get("BranchLogic"), "a branch of the survey flow says so"))
     elif flow.get("Type") == "BlockRandomizer" and flow.get("SubSet"):
         above = (*above, FormCondition("the block is drawn at random", _at_random))
+    elif flow.get("Type") == "EndSurvey" and above:
+        text = " and ".join(each.text for each in above)
+        ends = above
+        ended.append(FormCondition(f"not ({text})", lambda answers: negated(_all(ends, answers))))
     if id := _text(flow.get("ID")):
-        yield id, above
+        yield id, (*above, *ended)
     for each in _list(flow.get("Flow")):
-        yield from _flow(_table(each), above)
+        yield from _places(_table(each), above, ended)
+
+
+def _one_of(ways: Sequence[tuple[FormCondition, ...]]) -> tuple[FormCondition, ...]:
+    if not all(ways):
+        return ()
+    text = " or ".join(" and ".join(each.text for each in way) for way in ways)
+    return (FormCondition(text, lambda answers: any_of(_all(way, answers) for way in ways)),)
+
+
+def _all(conditions: Sequence[FormCondition], answers: EarlierAnswers) -> Condition:
+    return all_of(each.read(answers) for each in conditions)
 
 
 # Logic: a list of lists of comparisons, each with the word that connects it with the one before.
