@@ -1,11 +1,16 @@
 """XLSForms as people write them: names of sheets, aliases of types, groups, markup, CSV."""
 
+import math
+import re
 import tomllib
+from itertools import product
 
+import numpy as np
 import pandas
 import pytest
 
 import incrowd
+from incrowd.survey.conditions import AtLeast, IsAnswer, holds
 from tests.conftest import one_in
 
 CHOICES = [
@@ -619,3 +624,76 @@ def test_lists_may_have_names_of_several_words(sections, drafted):
     rows.append(("select_multiple yes no or_other", "b", "B?"))
     _, questions = drafted(sections(survey=rows, choices=choices))
     assert (questions["a"].type, questions["b"].options) == ("yesno", ("Yes", "No", "other"))
+
+
+class Cell:
+    """A value in an expression, compared as XPath does: = compares texts or numbers, all others
+    compare numbers, and a blank is no number."""
+
+    def __init__(self, text):
+        self.text = str(text)
+
+    def number(self):
+        return float(self.text) if self.text else math.nan
+
+    def __eq__(self, other):
+        other = other if isinstance(other, Cell) else Cell(other)
+        numbers = [each.text.replace(".", "").isdigit() for each in (self, other)]
+        return self.number() == other.number() if all(numbers) else self.text == other.text
+
+    def __lt__(self, other):
+        return self.number() < float(other)
+
+    def __le__(self, other):
+        return self.number() <= float(other)
+
+    def __gt__(self, other):
+        return self.number() > float(other)
+
+    def __ge__(self, other):
+        return self.number() >= float(other)
+
+
+def holds_in_the_form(expression, person):
+    """Whether a person is asked, by the form's expression as Python reads it."""
+    python = re.sub(r"\$\{(\w+)\}", r"Cell(person['\1'])", expression)
+    python = re.sub(r"(?<![<>!=])=(?!=)", "==", python)
+    names = {"Cell": Cell, "person": person, "number": lambda cell: cell, "true": lambda: True}
+    names["selected"] = lambda cell, code: code in cell.text.split()
+    return bool(eval(python, names))
+
+
+def holds_in_the_survey(condition, person):
+    """Whether a person is asked, by the answers that are sent."""
+    fuels = {"wood": "Wood", "gas": "Gas", "sun": "Sunlight"}
+    sent = {"cooks": ["yes" if person["cooks"] == "1" else "no"]}
+    sent["fuel"] = [fuels.get(person["fuel"], "no answer")]
+    sent["fuel"] = sent["fuel"] if person["cooks"] == "1" else ["not asked"]
+    sent["fuels"] = [fuels[code] for code in person["fuels"].split()]
+
+    def compared(one):
+        if isinstance(one, IsAnswer):
+            return np.array(one.answer in sent[one.question])
+        above = float(person[one.question]) >= one.edge
+        return np.array(above if isinstance(one, AtLeast) else not above)
+
+    return condition is None or bool(holds(condition, compared))
+
+
+def test_conditions_hold_for_the_people_for_whom_those_of_the_form_do(sections, drafted):
+    """For every combination of answers, by a reader of its own."""
+    rows = [("int", f"q{n}", "Text", "yes", each) for n, each in enumerate(EXPRESSED)]
+    _, questions = drafted(sections(survey=[*EARLIER, *rows], choices=CHOICES))
+    fuels = ("wood", "gas", "sun gas", "wood gas sun")
+    values = [("1", "0"), ("", "wood", "gas", "sun"), fuels, ("8", "17", "18", "40", "41")]
+    every = [
+        dict(zip(("cooks", "fuel", "fuels", "age"), each, strict=True)) | {"wage": wage}
+        for each in product(*values)
+        for wage in ("9", "9.5")
+        if each[0] == "1" or not each[1]
+    ]
+    for n, expression in enumerate(EXPRESSED):
+        condition = questions[f"q{n}"].asked_if
+        form = [holds_in_the_form(expression, person) for person in every]
+        assert form == [holds_in_the_survey(condition, person) for person in every], expression
+        assert len({*form}) == (1 if expression == "true()" else 2), expression
