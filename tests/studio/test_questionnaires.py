@@ -321,6 +321,17 @@ def test_a_matrix_is_made_of_questions_or_of_lines(post, page, raw, save):
     assert '<select id="outcome"' in page() and "the_food" in page()
 
 
+def test_the_page_says_which_conditions_a_matrix_changes(post, save, raw):
+    post("add-matrix", text="Mood", q=["calm", "tired"])
+    save("brand", asked_if="")
+    post("order", down="brand")  # below the matrix
+    save("brand", asked_if="calm = often")
+    renamed = post("part", kind="matrix", of="mood", **{"text.en": "Mood"}, options="never\nalways")
+    assert "This refers to it and was adjusted: brand: calm = always." in renamed
+    removed = post("part", kind="matrix", of="mood", **{"text.en": "Mood"}, options="never\na\nb")
+    assert "This no longer fits: brand: calm = always." in removed
+
+
 def test_consent_and_thanks_are_written_and_removed(post, raw):
     post("page", **{"consent.en": "You can stop.", "thanks.en": "Thank you!"})
     assert raw()["page"] == {"consent": "You can stop.", "thanks": "Thank you!"}

@@ -69,7 +69,7 @@ from incrowd.studio.question_form import (
     text_of,
     words_in,
 )
-from incrowd.studio.questionnaire import fits_matrix
+from incrowd.studio.questionnaire import SetPart, fits_matrix
 from incrowd.survey.conditions import comparisons
 from incrowd.survey.questions import TYPES
 from incrowd.survey.surveys import survey_in
@@ -618,10 +618,10 @@ def consequences(change: Operation, difference: Changed) -> Iterator[Phrase]:
     before, after = difference.before.content, difference.after.content
     if isinstance(change, RemoveQuestion):
         yield phrase("{id} was removed.", id=change.id)
+    if isinstance(change, SetQuestion | SetPart):
+        yield from _condition_notices(change, before, after)
     if not isinstance(change, RemoveQuestion | SetQuestion):
         return
-    if isinstance(change, SetQuestion):
-        yield from _condition_notices(change, before, after)
     reads = ((operations.tables, _table_name), (operations.regressions, _formula))
     for read, about in reads:
         now = [about(each) for each in read(after)]
@@ -634,23 +634,29 @@ def consequences(change: Operation, difference: Changed) -> Iterator[Phrase]:
                 yield phrase("This refers to it and was adjusted: {name}.", name=name)
 
 
-def _condition_notices(change: SetQuestion, before: Raw, after: Raw) -> Iterator[Phrase]:
-    """Yield which conditions of other questions were adjusted, and which no longer fit."""
-    id = str(change.entries.get("id", change.id))
-    former = {_named(each, change.id, id): each for each in operations.conditional(before)}
-    whole = deciding(operations.whole_questions(after), "")
-    answers = next((each for each in whole if each.id == id), None)
+def _condition_notices(change: SetQuestion | SetPart, before: Raw, after: Raw) -> Iterator[Phrase]:
+    """Yield which conditions of others were adjusted, and which no longer fit."""
+    new = str(change.entries.get("id", change.id))
+    if isinstance(change, SetQuestion):
+        changed_ids = [new]
+    else:
+        whole = operations.whole_questions(after)
+        changed_ids = [str(each.get("id")) for each in whole if each.get(change.kind) == change.id]
+    former = {_named(each, change.id, new): each for each in operations.conditional(before)}
+    answers = {each.id: each for each in deciding(operations.whole_questions(after), "")}
     for each in operations.conditional(after):
         name, text = str(each.get("id")), each["asked_if"]
-        if name == id:
+        if name == new:
             continue
         if name in former and text != former[name]["asked_if"]:
             yield phrase("This refers to it and was adjusted: {name}.", name=f"{name}: {text}")
         condition = operations.condition_of(each)
-        compared = (
-            [one for one in comparisons(condition) if one.question == id] if condition else []
-        )
-        if any(answers is None or not answers.decides(one) for one in compared):
+        compared = comparisons(condition) if condition else ()
+        if any(
+            one.question in changed_ids
+            and not (one.question in answers and answers[one.question].decides(one))
+            for one in compared
+        ):
             yield phrase("This no longer fits: {name}.", name=f"{name}: {text}")
 
 
