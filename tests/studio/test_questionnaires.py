@@ -345,3 +345,25 @@ def test_no_answer_has_a_wording(save, raw):
     assert raw()["question"][4]["labels"] == {"no answer": "I prefer not to say"}
     save("calm", **{"label.0.en": "Never"})
     assert raw()["question"][4]["labels"] == {"never": "Never", "no answer": "I prefer not to say"}
+
+
+MISTAKES = (
+    "[[section]]\ntitle = 4\n",
+    '[[section]]\nid = ["s"]\ntitle = ["x"]\nasked_if = 5\n',
+    '[[matrix]]\nid = "m"\ntype = 3\noptions = "x"\nlabels = 4\nsection = 4\n',
+    '[page]\nconsent = 4\nthanks = ["x"]\n',
+    '[[question]]\nid = "c"\nmatrix = "m"\n',
+    '[[question]]\nid = "c"\ntype = "yesno"\nasked_if = 5\nsection = ["x"]\n',
+    '[[question]]\nid = "c"\ntype = "yesno"\nasked_if = "smokes = maybe or x = 4"\n',
+    '[[question]]\nid = "c"\ntype = "yesno"\nasked_if = "smokes ="\n',
+)
+
+
+def test_mistakes_are_shown_and_stay_until_they_are_corrected(browser, project, page, save):
+    for mistake in MISTAKES:
+        text = f"{TEXT}\n{mistake}"
+        project.save(text, expected=version(project.text()))
+        for id in ("smokes", "brand", *(["c"] if '"c"' in mistake else [])):
+            assert 'id="editor"' in page(id)
+            save(id)
+            assert project.text() == text

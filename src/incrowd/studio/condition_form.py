@@ -166,10 +166,10 @@ def typed_condition(form: FormData, before: Raw, earlier: Sequence[Raw], main: s
     that of the rows. before: the table that the form shows."""
     shown = condition_form(before, earlier, main)
     text = str(form.get("asked_if", shown.text)).strip()
-    if text != shown.text.strip() or shown.rows is None:
+    if text != shown.text.strip():
         return text or None
     joined = str(form.get("asked.joined", shown.joined))
-    rows = tuple(_typed_rows(form, shown.earlier))
+    rows = tuple(_typed_rows(form, shown))
     if "asked.question.0" not in form or (rows, joined) == (shown.rows, shown.joined):
         return before.get("asked_if")
     parts = tuple(map(_comparison, rows))
@@ -178,8 +178,9 @@ def typed_condition(form: FormData, before: Raw, earlier: Sequence[Raw], main: s
     return str(parts[0]) if parts else None
 
 
-def _typed_rows(form: FormData, earlier: Mapping[str, DecidingQuestion]) -> Iterator[ConditionRow]:
-    """Yield the rows of a form. What does not fit the chosen question is replaced by what does."""
+def _typed_rows(form: FormData, shown: ConditionForm) -> Iterator[ConditionRow]:
+    """Yield the rows of a form. In those that were changed, what does not fit the chosen question
+    is replaced by what does."""
     removed = str(form.get("asked.remove", ""))
     for place in range(MOST_ROWS):
         if (id := str(form.get(f"asked.question.{place}", ""))) == "" or str(place) == removed:
@@ -189,7 +190,8 @@ def _typed_rows(form: FormData, earlier: Mapping[str, DecidingQuestion]) -> Iter
             str(form.get(f"asked.operator.{place}", "")),
             str(form.get(f"asked.answer.{place}", "")),
         )
-        yield _fitting(row, earlier[id]) if id in earlier else row
+        unchanged = row in (shown.rows or ())
+        yield row if unchanged or id not in shown.earlier else _fitting(row, shown.earlier[id])
 
 
 def _fitting(row: ConditionRow, question: DecidingQuestion) -> ConditionRow:

@@ -272,14 +272,14 @@ def _summaries(raw: Raw, problems: Problems, main: str) -> Iterator[QuestionSumm
     whole = operations.whole_questions(raw)
     by_id = {str(each.get("id")): each for each in whole}
     titles = {
-        (kind, part.get("id")): _title(kind, part, main)
+        (kind, str(part.get("id"))): _title(kind, part, main)
         for kind in operations.PARTS
         for part in operations.parts(raw, kind)
     }
     pairs = zip(operations.questions(raw), whole, strict=True)
     for number, (stated, each) in enumerate(pairs, 1):
         condition = operations.condition_of(each)
-        names = [(kind, titles.get((kind, each.get(kind)), "")) for kind in operations.PARTS]
+        names = [(kind, titles.get((kind, str(each.get(kind))), "")) for kind in operations.PARTS]
         there = problems.get(f"question {number}", ())
         yield QuestionSummary(
             number,
@@ -306,24 +306,25 @@ def _parts(raw: Raw, problems: Problems, main: str) -> Iterator[PartSummary]:
     """Yield sections, then matrices, in the order of their questions."""
     whole = operations.whole_questions(raw)
     for kind in operations.PARTS:
-        of = [each.get(kind) for each in whole]
+        of = [str(each[kind]) if kind in each else "" for each in whole]
         there = operations.parts(raw, kind)
-        there.sort(key=lambda part: of.index(part["id"]) if part.get("id") in of else len(of))
+        there.sort(key=lambda part: [*of, str(part.get("id"))].index(str(part.get("id"))))
         for place, part in enumerate(there):
-            id = part.get("id")
-            first = of.index(id) if id in of else len(of)
+            id = str(part.get("id"))
+            first = [*of, id].index(id)
+            items = [str(each.get("id")) for each, at in zip(whole, of, strict=True) if at == id]
             yield PartSummary(
                 kind,
-                str(id),
+                id,
                 _title(kind, part, main),
                 Fields.of(part),
-                tuple(str(each.get("id")) for each in whole if each.get(kind) == id),
+                tuple(items),
                 (place == 0, place == len(there) - 1),
                 condition_form(part, whole[:first], main),
                 tuple(
                     problem
-                    for number, each in enumerate(whole, 1)
-                    if each.get(kind) == id and "asked_if" in part
+                    for number, at in enumerate(of, 1)
+                    if at == id and "asked_if" in part
                     for problem in problems.get(f"question {number}", ())
                     if is_of_condition(problem)
                 )[:1],

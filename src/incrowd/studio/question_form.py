@@ -252,8 +252,10 @@ def _with_answers(
 
 def _put_details(wanted: Raw, form: FormData, renamed: Mapping[str, str]) -> None:
     """Set the option for everything else, and the limits of numbers, if the form shows them."""
-    other = text_of(form, "other") if "other" in form else wanted.get("other")
-    put(wanted, "other", renamed.get(str(other), other) or None)
+    stated = wanted.get("other")
+    other = text_of(form, "other") if "other" in form else str(stated or "")
+    if renamed.get(other, other) != str(stated or ""):
+        put(wanted, "other", renamed.get(other, other) or None)
     if {*LIMITS} & {*form}:
         for key in LIMITS:
             value = number(text_of(form, key))
