@@ -333,3 +333,47 @@ def test_a_part_of_a_survey_is_a_form(text, drafted, part):
     assert f">{part}<" in content
     _, questions = drafted(text("part.lsg", content))
     assert questions["k_a"].edges == (1, 2, 3, 4)
+
+
+def test_rows_and_options_that_some_people_see(text, drafted):
+    """A row has a condition of its own; of an option, the form's condition is noted."""
+    source = structure(
+        rows(
+            Q,
+            question(1, "M", "pets"),
+            question(2, "F", "costs"),
+            question(3, "F", "rare"),
+            question(4, "M", "more"),
+        ),
+        rows(
+            SUB,
+            *(
+                below(10 * qid + n, qid, code)
+                for qid in (1, 2, 3, 4)
+                for n, code in enumerate(("cat", "dog"))
+            ),
+            below(50, 2, "cow", relevance='pets_cat.NAOK == "Y" && pets_dog.NAOK == "Y"'),
+        ),
+        rows(
+            "answers",
+            *[
+                {"qid": qid, "code": c, "sortorder": c, "answer": c, "scale_id": 0}
+                for qid in (2, 3)
+                for c in "12"
+            ],
+        ),
+        rows(
+            "question_attributes",
+            *({"qid": qid, "attribute": "array_filter", "value": "pets"} for qid in (2, 4)),
+            {"qid": 3, "attribute": "array_filter_exclude", "value": "pets;nothing"},
+        ),
+    )
+    draft, questions = drafted(text("a.lss", source))
+    conditions = {id: str(each.asked_if) for id, each in questions.items() if each.asked_if}
+    cow = "pets = cat and pets = dog"  # what can be stated of two conditions
+    assert conditions == {"costs_cat": "pets = cat", "costs_dog": "pets = dog", "costs_cow": cow}
+    filtered = 'costs_cow: the form asks it only if pets_cow.NAOK == "Y", but pets_cow is not a'
+    excluded = 'rare_cat: the form asks it only if pets_cat.NAOK != "Y" and nothing_cat.NAOK != "Y"'
+    assert all(any(d.startswith(each) for d in draft.undecided) for each in (filtered, excluded))
+    shown = 'pets_cat.NAOK == "Y"; pets_dog.NAOK == "Y"'
+    assert f"# In the form, other answers decide which are shown: {shown}." in draft.toml

@@ -387,3 +387,21 @@ def test_blocks_at_several_places_and_ends_of_the_survey(text, drafted):
         "c": "tag_Q2 != Tap",
     }
     assert "names of blocks" in draft.notes[1]
+
+
+def test_rows_and_choices_that_some_people_see(text, drafted):
+    """A row has a condition of its own; of a choice, the form's condition is noted."""
+    tap = logic(("If", ("", TAP, CHOSEN)))
+    some = shown("a", "b") | {"3": {"Display": "c", "DisplayLogic": tap}}
+    content = survey(
+        question("Q1", **AB),
+        question("Q2", "Matrix", "Likert", **MATRIX, Choices=some),
+        question("Q3", Choices=some),
+    )
+    draft, questions = drafted(text("a.qsf", content))
+    conditions = {id: str(each.asked_if) for id, each in questions.items() if each.asked_if}
+    assert conditions == {"tag_Q2_3": "tag_Q1 = Tap"}
+    assert {id for id, each in questions.items() if each.matrix} == {
+        f"tag_Q2_{n}" for n in (1, 2, 3)
+    }
+    assert draft.toml.count(f"other answers decide which are shown: If {TAP} {CHOSEN}.") == 1

@@ -126,11 +126,13 @@ def tables_of(text: str) -> Tables:
 
 
 class Subquestion(NamedTuple):
-    """A row of an array, or an option of several. scale: the axis of an array with two axes."""
+    """A row of an array, or an option of several. scale: the axis of an array with two axes.
+    relevance: the expression that decides who sees it."""
 
     code: str
     words: Translations
     scale: str
+    relevance: str
 
 
 @dataclass(frozen=True)
@@ -284,7 +286,9 @@ def _subquestions(
     by_id = _grouped(rows, "qid")
     for qid, each in sorted(by_id.items(), key=lambda pair: _order(pair[1][0], "question_order")):
         words = _texts([*each, *texts.get(qid, ())], "question", default)
-        yield Subquestion(each[0].get("title", ""), words, each[0].get("scale_id") or "0")
+        row = each[0]
+        scale = row.get("scale_id") or "0"
+        yield Subquestion(row.get("title", ""), words, scale, row.get("relevance", ""))
 
 
 def _answers(
@@ -340,7 +344,7 @@ def _items(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
             column=column,
             help=question.help,
             required=question.mandatory,
-            conditions=question.conditions,
+            conditions=(*question.conditions, *item.conditions),
             section=question.section,
         )
 
@@ -370,7 +374,22 @@ def _several(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]
     at_most = None if most is None else int(min(most, len(codes)))
     column = _one_column(some_of(question.code, codes, wording, at_most), codes)
     boxes = {f"{question.code}_{each.code}": each.code for each in question.rows}
+    only = dict.fromkeys(c.text for each in question.rows for c in _of_row(question, each))
+    if only and isinstance(column, DraftQuestion):
+        listed = "; ".join(only)
+        column = column.noting(f"In the form, other answers decide which are shown: {listed}.")
     yield FormItem(with_other(column, OTHER), question.words, boxes=boxes)
+
+
+def _of_row(question: LimeQuestion, row: Subquestion) -> tuple[FormCondition, ...]:
+    """Return the conditions of a row: its own, and that the row with the same code of another
+    question was chosen, or was not."""
+    texts = [row.relevance]
+    filters = (("array_filter", "==", " or "), ("array_filter_exclude", "!=", " and "))
+    for attribute, operator, word in filters:
+        names = filter(None, question.attributes.get(attribute, "").split(";"))
+        texts.append(word.join(f'{name.strip()}_{row.code}.NAOK {operator} "Y"' for name in names))
+    return tuple(each for text in texts for each in _conditions(text))
 
 
 def _array(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
@@ -378,7 +397,8 @@ def _array(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
     for each in question.rows:
         column = one_of(f"{question.code}_{each.code}", codes, wording)
         column = read_from(column, f"{question.code}[{each.code}]")
-        yield FormItem(column, each.words, matrix=_matrix(question, question.words))
+        conditions, matrix = _of_row(question, each), _matrix(question, question.words)
+        yield FormItem(column, each.words, conditions=conditions, matrix=matrix)
 
 
 def _matrix(question: LimeQuestion, words: Translations, part: str = "") -> FormPart:
@@ -395,7 +415,8 @@ def _dual_array(question: LimeQuestion, wording: FormWording) -> Iterator[FormIt
             column = read_from(column, f"{question.code}[{each.code}][{place}]")
             matrix = _matrix(question, above, f"_{place}")
             name = f"{question.code}_{each.code}_{scale}"
-            yield FormItem(column, each.words, matrix=matrix, name=name)
+            conditions = _of_row(question, each)
+            yield FormItem(column, each.words, conditions=conditions, matrix=matrix, name=name)
 
 
 def _number(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
@@ -406,7 +427,8 @@ def _numbers(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]
     for each in question.rows:
         column = _bounded(f"{question.code}_{each.code}", question)
         column = read_from(column, f"{question.code}[{each.code}]")
-        yield FormItem(column, each.words, matrix=_matrix(question, question.words))
+        conditions, matrix = _of_row(question, each), _matrix(question, question.words)
+        yield FormItem(column, each.words, conditions=conditions, matrix=matrix)
 
 
 def _number_array(question: LimeQuestion, wording: FormWording) -> Iterator[FormItem]:
@@ -416,7 +438,8 @@ def _number_array(question: LimeQuestion, wording: FormWording) -> Iterator[Form
             words = _together(each.words, other.words)
             cell = _cell(f"{question.code}_{each.code}_{other.code}", question)
             cell = read_from(cell, f"{question.code}[{each.code}_{other.code}]")
-            yield FormItem(cell, words, matrix=_matrix(question, question.words))
+            conditions, matrix = _of_row(question, each), _matrix(question, question.words)
+            yield FormItem(cell, words, conditions=conditions, matrix=matrix)
 
 
 _WAYS: Mapping[str, Callable[[LimeQuestion, FormWording], Iterator[FormItem]]] = {

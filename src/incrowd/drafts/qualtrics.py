@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -339,7 +339,8 @@ def _items(placed: Placed, wording: FormWording) -> Iterator[FormItem]:
     if logic := payload.get("DisplayLogic"):
         conditions = (*conditions, _logic(logic, "the display logic says so"))
     for item in _typed(id, payload, settings, wording):
-        yield item._replace(required=forced, conditions=conditions, section=placed.section)
+        every = (*conditions, *item.conditions)
+        yield item._replace(required=forced, conditions=every, section=placed.section)
 
 
 def _id(payload: Json) -> str:
@@ -352,13 +353,14 @@ def _typed(id: str, payload: Json, settings: Json, wording: FormWording) -> Iter
     kind, selector = _text(payload.get("QuestionType")), _text(payload.get("Selector"))
     words = _in_languages(payload, wording, lambda part: part.get("QuestionText"))
     number_of = _text(payload.get("QuestionID"))
-    matrix = FormPart(number_of, id, words)
+    matrix, only = FormPart(number_of, id, words), _shown_if(payload, "Choices")
     if kind == _MULTIPLE_CHOICE and selector in _SINGLE | _SEVERAL:
         fallback = _NPS if selector == "NPS" else {}
         places = _codes(payload, "Choices", "ChoiceOrder", wording, fallback)
         column = _chosen(id, places, settings, wording, selector in _SEVERAL)
         for place in _with_entry(payload):
             column = with_other(column, places[place].code if place in places else "")
+        column = _with_note(column, only.values())
         yield FormItem(column, words, name=number_of, codes=_by_place(places))
     elif kind == _MATRIX and selector in _MATRICES:
         places = _codes(payload, "Answers", "AnswerOrder", wording)
@@ -366,7 +368,10 @@ def _typed(id: str, payload: Json, settings: Json, wording: FormWording) -> Iter
         for place, row, label in _rows(id, payload, wording):
             column = _chosen(row, places, settings, wording, several)
             name, codes = f"{number_of}/{place}", _by_place(places)
-            yield FormItem(column, label, matrix=matrix, name=name, codes=codes)
+            column = _with_note(column, _shown_if(payload, "Answers").values())
+            yield FormItem(
+                column, label, conditions=only[place], matrix=matrix, name=name, codes=codes
+            )
     elif kind == _BAR:
         stated = _table(payload.get("Configuration"))
         bounds = [number(_text(stated.get(f"CSSlider{end}"))) for end in ("Min", "Max")]
@@ -376,7 +381,8 @@ def _typed(id: str, payload: Json, settings: Json, wording: FormWording) -> Iter
         whole = _text(stated.get("NumDecimals")) == "0"
         for place, row, label in _rows(id, payload, wording):
             column = numbers(row, low, high, whole)
-            yield FormItem(column, label, matrix=matrix, name=f"{number_of}/{place}")
+            name = f"{number_of}/{place}"
+            yield FormItem(column, label, conditions=only[place], matrix=matrix, name=name)
     elif kind == _ENTRY and settings.get("ContentType") == "ValidNumber":
         valid = _table(settings.get("ValidNumber"))
         least, most = (number(_text(valid.get(end))) for end in ("Min", "Max"))
@@ -386,6 +392,23 @@ def _typed(id: str, payload: Json, settings: Json, wording: FormWording) -> Iter
         name = " ".join(filter(None, (kind, selector)))
         why = _LEFT_OUT.get(kind) or sentence("drafts.uncounted-type", type=name)
         yield FormItem(SkippedColumn(id, why), words, name=number_of)
+
+
+def _shown_if(payload: Json, key: str) -> dict[str, tuple[FormCondition, ...]]:
+    """Return the condition of each choice, row, or answer."""
+    stated = {
+        place: _table(each).get("DisplayLogic") for place, each in _table(payload.get(key)).items()
+    }
+    otherwise = "its display logic says so"
+    return {p: (_logic(each, otherwise),) if each else () for p, each in stated.items()}
+
+
+def _with_note(column: ColumnDraft, only: Iterable[tuple[FormCondition, ...]]) -> ColumnDraft:
+    """Note that some answers are shown to some people only."""
+    texts = "; ".join(dict.fromkeys(each.text for conditions in only for each in conditions))
+    if not texts or isinstance(column, SkippedColumn):
+        return column
+    return column.noting(f"In the form, other answers decide which are shown: {texts}.")
 
 
 def _with_entry(payload: Json) -> list[str]:

@@ -20,10 +20,10 @@ from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.rehearsal import crowd_of
 from incrowd.collection.taking import read_start
 from incrowd.encoding.records import EncodedAnswers
-from tests.drafts.conftest import workbook  # noqa: F401
-from tests.drafts.test_whole_xlsform import CHOICES, ITEMS, NO_WORK, SETTINGS, SURVEY, exported
 from tests.oracles.node import has_browser
 from tests.oracles.pages import bundle_at, hosted, in_browser, served, written
+from tests.oracles.whole_form import ITEMS, NO_WORK, exported
+from tests.oracles.whole_form import written as form_at
 
 pytestmark = pytest.mark.slow
 
@@ -55,8 +55,8 @@ TYPED = {
 
 
 @pytest.fixture
-def survey(workbook):  # noqa: F811
-    draft = incrowd.draft(workbook(survey=SURVEY, choices=CHOICES, settings=SETTINGS))
+def survey(tmp_path):
+    draft = incrowd.draft(form_at(tmp_path / "form.xlsx"))
     raw = tomllib.loads(draft.toml)
     raw |= {"crowd": crowd_of(PEOPLE), "privacy": {"epsilon": 600.0, "analysis": "local"}}
     return incrowd.Survey.of(raw)
