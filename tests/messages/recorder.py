@@ -16,8 +16,8 @@ from tests.oracles.source import tree_of
 
 SOURCE = Path(incrowd.__file__).parent
 ERRORS = {name for name in vars(errors) if name.endswith("Error")}
-# Mistakes of whoever programs, and signals within the package: no user is shown their texts, but for
-# `NotExpressed`, which is never an error: it becomes a DECIDE of a draft, and is tested there.
+# Mistakes of whoever programs, and signals within the package: no user is shown their texts. The text
+# of `NotExpressed` becomes a DECIDE of a draft, and is tested there.
 NO_MESSAGES = {
     "KeyError",
     "AttributeError",
