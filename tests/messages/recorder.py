@@ -16,7 +16,7 @@ from tests.oracles.source import tree_of
 
 SOURCE = Path(incrowd.__file__).parent
 ERRORS = {name for name in vars(errors) if name.endswith("Error")}
-# Mistakes of whoever programs, and signals within the package: no user is shown their texts. The text
+# Mistakes of whoever programs, and signals within the package: no user is shown their texts. That
 # of `NotExpressed` becomes a DECIDE of a draft, and is tested there.
 NO_MESSAGES = {
     "KeyError",
