@@ -21,6 +21,7 @@ def test_the_table_has_every_row():
     assert on_page().split("\n")[2:] == [f"| {' | '.join(each)} |" for each in rest]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon, people", slowly_except(ROWS, (2.0, 60), (1.0, 300)))
 def test_each_row_has_the_figures_of_the_planner(epsilon, people):
     stated = dict(zip(ROWS, on_page().split("\n")[2:], strict=True))

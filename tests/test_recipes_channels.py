@@ -229,6 +229,7 @@ def test_intervals_cover_the_truth(type):
 # --- from the file to the page
 
 
+@pytest.mark.slow
 def test_from_the_file_to_the_page(tmp_path):
     (tmp_path / "survey.toml").write_text(
         """

@@ -48,6 +48,7 @@ def people():
     return incrowd.Survey.of(tomllib.loads(SURVEY)), pa.table({"ill": ill.tolist(), "sex": sex})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [

@@ -105,6 +105,7 @@ def test_equal_variances_have_one_law():
     assert laws[0].deviation == pytest.approx(law.deviation, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_what_is_sent_beside_the_counts_takes_its_part():
     flips = Contribution.of(Schema.uniform([Domain(1, 0, 1)], BitFlip.at_least(0.3)), 2)
     earlier = Contribution((), shifts=((AdditiveNoise.laplace(0.3, most=90), 2),))

@@ -84,6 +84,7 @@ def attained(q, crowd, epsilon, same):
     return float(np.maximum(ones - np.exp(epsilon) * zeros, 0.0).sum())
 
 
+@pytest.mark.slow
 def test_the_bounds_hold_and_are_close(certified):
     for bounds in certified.values():
         lower, upper = bounds

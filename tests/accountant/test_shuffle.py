@@ -139,6 +139,7 @@ def test_figures_say_whose_bound_they_are():
         assert found["delta"] <= found["eta"] <= 1
 
 
+@pytest.mark.slow
 def test_one_bit_is_exact_in_any_crowd():
     """Of a million people every collection was tried before; beyond, eta is a bound."""
     found = assess("exact", free(4.95e-8), 10**9, 1.0)

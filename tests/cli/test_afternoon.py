@@ -140,6 +140,7 @@ def reports(desk, planned):
     return plan, desk / "reports"
 
 
+@pytest.mark.slow
 def test_the_draft_asks_what_the_file_does_not_say(drafted):
     survey = tomllib.loads(drafted["survey"])
     asked = {question["id"]: question for question in survey["question"]}
@@ -174,6 +175,7 @@ def test_what_was_not_decided_is_refused_all_at_once(desk, survey):
     assert 'add missing = ["9"] to the question' in refused["smokes"]["message"]
 
 
+@pytest.mark.slow
 def test_the_plan_is_one_that_the_data_go_with(planned):
     _, facts = planned
     assert facts["crowd"] == PEOPLE and len(facts["messages"]) == 2

@@ -150,6 +150,7 @@ def files(folder):
 NAMES = ["plan", "plan of a ledger", "ledger", "bundle", "receipt", "tally", "reports"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_no_file_holds_a_sentence(files, name):
     assert stored(files[name]) == []

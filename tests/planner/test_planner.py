@@ -237,6 +237,7 @@ def wide_beside(**changes):
     return yes_no_survey(1, crowd=100_000, question=questions, **changes)
 
 
+@pytest.mark.slow
 def test_cells_keep_to_the_budget():
     """Counted by hand: one set bit, and each of 5,000 is flipped with probability q."""
     privacy = {"epsilon": 1.0, "delta": 1e-8}

@@ -262,6 +262,7 @@ def test_where_nobody_hides_only_the_local_guarantee_is_left(first, path):
     assert made.guarantee.local_epsilon == pytest.approx(both) and both <= 9.0
 
 
+@pytest.mark.slow
 def test_rounds_with_one_digest_and_other_noise_are_charged_each():
     """A digest of an earlier round is only a text. Wrong: all with the noise of the first."""
     quiet, loud = (incrowd.plan(one_bit("x", each, crowd=400)) for each in (0.2, 2.0))

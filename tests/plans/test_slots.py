@@ -68,6 +68,7 @@ CASES = {  # cells, and how many of them a person is in at most
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("questions", "cells", "most"), one_in(2, CASES.values()), ids=CASES)
 def test_the_tail_is_exact_and_the_slots_are_the_fewest(questions, cells, most):
     """By adding cell after cell in fifty digits; who chooses fewer options sends fewer reports."""

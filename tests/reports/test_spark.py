@@ -288,6 +288,7 @@ def executors(session):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_the_command_line_gives_the_same_estimates(plans, reports, tmp_path):
     """Its own process on this machine; with a tally that was made before."""
@@ -304,6 +305,7 @@ def test_the_command_line_gives_the_same_estimates(plans, reports, tmp_path):
     assert json.loads(there.stdout) == json.loads(here.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_a_master_that_is_none(plans, reports, tmp_path):
     (tmp_path / "plan.json").write_text(plans["bits"].dumps())

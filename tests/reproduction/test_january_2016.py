@@ -158,6 +158,7 @@ def test_numbers_of_the_example(rows):
     assert true_number(find(rows, "January", "below (0.21)", "local sigma")) == pytest.approx(6)
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_binomials(rows):
     for place, q, ones in (("(0.26)", 0.333, 0), ("(0.27)", 0.333, 1), ("(0.29)", 0.033, 1)):
         low, high = map(float, re.findall(r"[\d.]+", find(rows, "January", place).true)[:2])

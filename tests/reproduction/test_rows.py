@@ -10,6 +10,7 @@ from reproduction.row import AGREES, MISPRINT, Row, always, by, equal, wrong
 from tests.reproduction.conftest import PRINTED, find, follows, true_number
 
 
+@pytest.mark.slow
 def test_rows_are_complete(rows):
     assert len(rows) > 200
     for row in rows:

@@ -357,6 +357,7 @@ def test_a_certificate_is_the_plan_of_the_command(browser, project, studio):
     assert ">certified</span>" not in other.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [Jobs], indirect=True)
 def test_a_new_change_stops_the_certificate_before_it(browser, project, studio):
     sent = fields(browser.get("/p/work/precision").text)

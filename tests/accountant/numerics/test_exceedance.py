@@ -128,6 +128,7 @@ def test_exact_values_of_the_design(q, L, crowd, epsilon, presence, absence):
     assert eta(q, (0, L, 0), crowd, epsilon) == pytest.approx(absence, rel=PRINTED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("q", "L", "crowd", "epsilon", "presence", "absence"), one_in(2, FREE_BITS)
 )

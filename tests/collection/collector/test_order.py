@@ -75,6 +75,7 @@ def differ(found):
     return all(one != other for n, one in enumerate(found) for other in found[:n])
 
 
+@pytest.mark.slow
 def test_the_order_of_the_release_is_gone_and_each_file_has_its_own(given, tmp_path):
     found = orders(given, tmp_path)
     assert len(found[0]) > 100 and len(set(found[0])) > 6

@@ -40,6 +40,7 @@ def findings(mixer):
     return {each.subject: (each.good, each.text) for each in found}
 
 
+@pytest.mark.slow
 def test_keys_and_batch_are_gone_before_the_first_byte(mixer, batch):
     mixer.released(batch)
     assert len(mixer.sent) == 2 and mixer.keys == []
