@@ -95,8 +95,11 @@ def test_a_draft_of_data_takes_these_data(tmp_path, name):
     data = polars.from_pandas(FRAME) if name == "frame" else written(tmp_path, name)
     draft = incrowd.draft(data)
     survey = survey_of(draft)
-    labeled = {"smokes": "yesno"} if name in ("a.sav", "a.dta") else {}
-    assert {q.id: q.type for q in survey.questions} == TYPES | labeled
+    expected = dict(TYPES)
+    if name in ("a.sav", "a.dta"):  # with labels, and without a column whose name has a comma
+        expected["smokes"] = "yesno"
+        del expected["odd_name"]
+    assert {q.id: q.type for q in survey.questions} == expected
     assert EncodedAnswers.of(survey, incrowd.load_answers(data, survey)).number == ROWS
     gone = {each.id for each in draft.left_out}
     assert gone == {"resp_id", "always", "when", "said"}

@@ -385,5 +385,5 @@ def test_a_sheet_of_a_workbook_is_read_by_its_name(tmp_path):
         "c",
         "d",
     }
-    with pytest.raises(incrowd.AnswersError, match="the columns are what"):
+    with pytest.raises(incrowd.AnswersError, match="use sheet='Wave 2'"):
         encoded(path)
