@@ -35,7 +35,8 @@ def test_batches_are_the_file_in_pieces(survey, tmp_path, ending, rows):
     read = load_batches(path, survey, rows)
     tables, steps = zip(*read.tables, strict=True)
     assert [table.num_rows for table in tables[:-1]] == [rows] * (ROWS // rows - (ROWS % rows == 0))
-    assert pa.concat_tables(tables).equals(load_answers(path, survey))
+    # Each piece may have dictionaries of its own.
+    assert pa.concat_tables(tables).to_pylist() == load_answers(path, survey).to_pylist()
     expected = (ROWS, "rows") if ending == "parquet" else (path.stat().st_size, "bytes")
     assert (read.size, read.unit) == expected
     assert sum(steps) == read.size and min(steps) >= 0
