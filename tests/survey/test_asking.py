@@ -127,3 +127,28 @@ def test_some_answers_are_not_given_by_those_who_are_asked(condition, id, given)
     asked = survey(condition)
     found = answers_of_asked(asked.question(id), asked.question("q"), asked.questions)
     assert found == given
+
+
+def test_conditions_of_very_many_comparisons_take_no_longer():
+    """Thirty options, any of which decides: 2^30 combinations would have to be told apart."""
+    options = [f"o{n}" for n in range(30)]
+    shares = dict.fromkeys(options, 0.02)
+    many = {"id": "many", "type": "multi", "options": options, "at_most": 30, "shares": shares}
+    condition = " or ".join(f"many = {each}" for each in options)
+    question = {"id": "q", "type": "yesno", "asked_if": condition}
+    raw = {"name": "N", "crowd": 100, "privacy": {"epsilon": 1.0}, "question": [many, question]}
+    asked = Survey.of(raw)
+    share = 1 - assumed_shares(asked, asked.question("q"), even=True)[-1]
+    assert share == pytest.approx(1 - 0.98**30)
+
+
+def test_independent_comparisons_agree_where_all_can_be_told_apart(monkeypatch):
+    conditions = ["a = yes", "b != x", "m = p and not m = q", "c = yes", 'c = "not asked"']
+    exact = [
+        assumed_shares(each, each.question("q"), even=True) for each in map(survey, conditions)
+    ]
+    monkeypatch.setattr("incrowd.survey.asking.MOST_LAWS", 0)
+    close = [
+        assumed_shares(each, each.question("q"), even=True) for each in map(survey, conditions)
+    ]
+    assert np.array(close) == pytest.approx(np.array(exact))

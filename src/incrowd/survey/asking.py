@@ -3,16 +3,26 @@ who are asked can have answered."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
 import numpy as np
 
-from incrowd.survey.conditions import AnswerComparison, Condition, comparisons, holds
+from incrowd.survey.conditions import (
+    AllOf,
+    AnswerComparison,
+    AnyOf,
+    Condition,
+    Not,
+    comparisons,
+    holds,
+)
 from incrowd.survey.question import NOT_ASKED, AnyQuestion
 
+MOST_LAWS = 4096  # combinations of comparisons whose shares are added up one by one
 Comparisons = frozenset[AnswerComparison]
 AssumedShares = Callable[[AnyQuestion], Sequence[float] | np.ndarray]
 
@@ -29,11 +39,47 @@ def asked_share(
     if question.asked_if is None:
         return 1.0
     needed = _needed(question, {each.id: each for each in questions})
+    if math.prod(_combinations(each, needed) for each in questions) > MOST_LAWS:
+        return _of_independent(question, {each.id: each for each in questions}, shares)
     laws: dict[Comparisons, float] = {frozenset(): 1.0}  # of the comparisons that hold
     for each in questions:
         if each.id in needed:
             laws = _with_answers(each, needed[each.id], laws, shares(each))
     return float(sum(law for true, law in laws.items() if _holds(question.asked_if, true)))
+
+
+def _combinations(question: AnyQuestion, needed: Mapping[str, set[AnswerComparison]]) -> int:
+    """Return at most how many sets of comparisons with a question can hold together."""
+    compared = len(needed.get(question.id, ()))
+    return min(1 + compared, len(question.recorded)) if question.exclusive else 2**compared
+
+
+def _of_independent(
+    question: AnyQuestion, questions: Mapping[str, AnyQuestion], shares: AssumedShares
+) -> float:
+    """Return the share of people who are asked if all comparisons are independent: close to it, for
+    conditions of very many comparisons."""
+    chances: dict[str, float] = {}
+
+    def asked(each: AnyQuestion) -> float:
+        if each.id not in chances:
+            chances[each.id] = 1.0 if each.asked_if is None else chance(each.asked_if)
+        return chances[each.id]
+
+    def chance(condition: Condition) -> float:
+        if isinstance(condition, Not):
+            return 1 - chance(condition.condition)
+        if isinstance(condition, AllOf):
+            return math.prod(map(chance, condition.conditions))
+        if isinstance(condition, AnyOf):
+            return 1 - math.prod(1 - chance(part) for part in condition.conditions)
+        decides = questions[condition.question]
+        of_asked = [*shares(decides), *([0.0] if decides.asked_if is not None else [])]
+        given = sum(of_asked[place] for place in decides.deciding(condition) or ())
+        silent = NOT_ASKED in map(decides.recorded.__getitem__, decides.deciding(condition) or ())
+        return float(asked(decides) * given + (1 - asked(decides)) * silent)
+
+    return min(max(asked(question), 0.0), 1.0)
 
 
 def answers_of_asked(
