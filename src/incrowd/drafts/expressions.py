@@ -4,7 +4,7 @@ that different software writes them in."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from incrowd.drafts.conditions import (
@@ -190,24 +190,26 @@ class _ExpressionReader:
             raise NotExpressed("it cannot be read")
 
     def _any(self) -> ExpressionValue:
-        first = self._all()
-        if self._kind() != "or":
-            return first
-        parts = [_condition(first)]
-        while self._kind() == "or":
-            self.place += 1
-            parts.append(_condition(self._all()))
-        return any_of(parts)
+        return self._joined("or", any_of, self._all)
 
     def _all(self) -> ExpressionValue:
-        first = self._one()
-        if self._kind() != "and":
+        return self._joined("and", all_of, self._one)
+
+    def _joined(
+        self,
+        word: str,
+        joined: Callable[[Iterable[Condition]], Condition],
+        part: Callable[[], ExpressionValue],
+    ) -> ExpressionValue:
+        """Read parts with a word between them; a single part can be any value."""
+        first = part()
+        if self._kind() != word:
             return first
         parts = [_condition(first)]
-        while self._kind() == "and":
+        while self._kind() == word:
             self.place += 1
-            parts.append(_condition(self._one()))
-        return all_of(parts)
+            parts.append(_condition(part()))
+        return joined(parts)
 
     def _one(self) -> ExpressionValue:
         self.depth += 1
