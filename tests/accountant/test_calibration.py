@@ -4,7 +4,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from incrowd.accountant.analyses import ANALYSES, analysis
@@ -158,6 +158,7 @@ def test_few_certificates_are_needed(monkeypatch):
     st.floats(-20.0, -1e-6),
     st.sampled_from(["line", "bend", "steps"]),
 )
+@example(-1e-8, 1.0, -1.0000000000000002e-06, "steps")  # once found with the slope of a guess
 @examples(150)
 def test_search_finds_the_first_noise_below(root, steep, start, shape):
     """Any falling height: the noise found holds, and hardly less does not."""

@@ -215,11 +215,11 @@ def first_below(
             failing = max(failing, channel.numerator)
         else:
             holding = min(holding, channel.numerator)
-        if -close <= excess <= 0 or _narrow(failing, holding, min(-close / slope, SHORTEST)):
-            break
         if last and last[0] != channel:
             secant = (excess - last[1]) / (channel.logit - last[0].logit)
             slope = secant if secant < 0 else slope
+        if -close <= excess <= 0 or _narrow(failing, holding, min(-close / slope, SHORTEST)):
+            break
         last = channel, excess
         channel = _next(channel, -(excess + close / 2) / slope, failing, holding)
     return (BitFlip(holding) if holding <= MOST.numerator else None), slope
