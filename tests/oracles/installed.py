@@ -92,7 +92,10 @@ NEEDING = {
         "check answers.sav": "check survey.toml answers.sav",
         "estimate -o report.xlsx": "estimate plan.json received -o report.xlsx",
     },
-    "studio": {"studio": "studio answers.csv/surveys --no-browser"},
+    "studio": {
+        "estimate -o report.docx": "estimate plan.json received -o report.docx",
+        "studio": "studio answers.csv/surveys --no-browser",
+    },
 }
 
 RUNNER = """

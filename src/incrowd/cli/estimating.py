@@ -194,7 +194,7 @@ def estimate(
       incrowd estimate plan.json reports.parquet --table smoker,health --margins margins.toml
       incrowd estimate plan.json reports.parquet --merge "health: fair + poor"
 
-    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx, or .R (with the
+    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx, .docx, or .R (with the
     covariance of all cells).
     """
     from incrowd.cli import show
@@ -281,7 +281,7 @@ def postprocess(
     Example:
       incrowd postprocess plan.json reports.parquet --bootstrap 100
 
-    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx or .R.
+    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx, .docx or .R.
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in
@@ -348,7 +348,7 @@ def compare(
       incrowd compare plan.json reports.parquet smoker=yes drinker=yes
       incrowd compare plan.json reports.parquet smoker health --crosstab -o crosstab.xlsx
 
-    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx or .R.
+    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx, .docx or .R.
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in

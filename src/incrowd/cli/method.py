@@ -34,7 +34,7 @@ from incrowd.cli.words import TABLE_SEPARATOR
 from incrowd.errors import naming
 from incrowd.methods import METHODS, Method, MethodOption, OptionKind
 
-ENDINGS = "The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx or .R."
+ENDINGS = "The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx, .docx or .R."
 
 
 def __getattr__(name: str) -> Callable[..., None]:

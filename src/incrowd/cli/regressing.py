@@ -131,7 +131,7 @@ def regress(
       incrowd regress plan.json --forecast --outcome smoker --on sex,age
 
     The ending of -o chooses the format: .html (with a forest plot), .csv, .json, .parquet, .xlsx,
-    or .R (with the covariance).
+    .docx, or .R (with the covariance).
     """
     from incrowd.cli import show
     from incrowd.collection.collector.receipt import receipts_of, releases_in

@@ -9,12 +9,12 @@ from __future__ import annotations
 import io
 import math
 import re
-import zipfile
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.characters import visible
 from incrowd.errors import UsageError, needing
+from incrowd.presentation.archives import reproducible
 from incrowd.presentation.receipts import all_notes, promised
 from incrowd.views import Result, Sheet, Value
 
@@ -27,8 +27,6 @@ MOST_LETTERS = 32_767  # in a cell
 WIDEST = 60  # of a column, in letters
 GUARANTEE = "Guarantee"
 _FORBIDDEN = re.compile(r"[\[\]:*?/\\]")
-_MOMENT = (2000, 1, 1, 0, 0, 0)  # of every file in the archive
-_CHANGED = re.compile(rb"<dcterms:(created|modified)[^>]*>[^<]*</dcterms:\1>")
 
 
 def workbook(result: Result) -> bytes:
@@ -52,7 +50,7 @@ def workbook(result: Result) -> bytes:
         _fill(book.create_sheet(name), sheet)
     content = io.BytesIO()
     book.save(content)
-    return _reproducible(content.getvalue())
+    return reproducible(content.getvalue())
 
 
 def _sheets(result: Result) -> Iterator[Sheet]:
@@ -122,18 +120,3 @@ def _font() -> Any:
     from openpyxl.styles import Font
 
     return Font(bold=True)
-
-
-def _reproducible(content: bytes) -> bytes:
-    """Return the same archive without the time at which it was written."""
-    written = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(content)) as old,
-        zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as new,
-    ):
-        for name in old.namelist():
-            part = old.read(name)
-            if name == "docProps/core.xml":
-                part = _CHANGED.sub(b"", part)
-            new.writestr(zipfile.ZipInfo(name, _MOMENT), part, zipfile.ZIP_DEFLATED)
-    return written.getvalue()

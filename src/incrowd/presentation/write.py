@@ -65,6 +65,13 @@ def _workbook(result: Result) -> bytes:
     return workbook(result)
 
 
+def _word(result: Result) -> bytes:
+    from incrowd.presentation.report import document
+    from incrowd.presentation.word import word
+
+    return word(document(result))
+
+
 def _r_script(result: Result) -> bytes:
     from incrowd.presentation.r_script import r_script
 
@@ -79,6 +86,7 @@ _WRITERS: Mapping[str, Callable[[Result], bytes]] = {
     ".parquet": _parquet,
     ".html": lambda result: page(result).encode(),
     ".xlsx": _workbook,
+    ".docx": _word,
     R_SCRIPT: _r_script,
 }
 CARD_WRITERS: Mapping[str, Callable[[Card], str]] = {".html": html, ".md": markdown}
@@ -106,7 +114,7 @@ def has_content(result: Result, ending: str) -> bool:
 
 
 def save(result: Result, path: str | Path) -> bool:
-    """Write a result as .csv, .json, .parquet, .html, .xlsx or .R, whole or not at all.
+    """Write a result as .csv, .json, .parquet, .html, .xlsx, .docx or .R, whole or not at all.
 
     A .csv or .parquet file of a result without figures is not written; the result is then False.
     Raises UsageError for any other ending, or if the file cannot be written.
@@ -127,7 +135,7 @@ def save_estimates(estimates: Estimates, path: str | Path) -> None:
     estimates : Estimates
         What `estimate` returned.
     path : str or Path
-        The ending determines the format: .csv, .json, .parquet, .html, .xlsx, or .R.
+        The ending determines the format: .csv, .json, .parquet, .html, .xlsx, .docx, or .R.
 
     Raises
     ------
