@@ -31,6 +31,7 @@ from tests.messages import (
     strata,
     studio_design,
     studio_frame,
+    studio_start,
     surveys,
     tallies,
     tokens,
@@ -43,7 +44,7 @@ TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
     *(collector, device, shuffler, inviter, second_mixer, tokens, mixers),
     *(files, margins, page, precision, publishing, regressions, results, strata),
-    *(studio_design, studio_frame, proofs),
+    *(studio_design, studio_frame, studio_start, proofs),
 )
 
 

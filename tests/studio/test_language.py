@@ -64,9 +64,9 @@ def test_texts_are_found():
 
 
 def test_phrases_are_nested_and_numbers_separated():
-    outer = phrase("{questions} questions, {crowd} people", questions=2, crowd=20_000)
-    assert str(outer) == "2 questions, 20,000 people"
-    assert in_language(outer, "de") == "2 Fragen, 20.000 Personen"
+    outer = phrase("Surveys found: {number} of {all}.", number=2, all=20_000)
+    assert str(outer) == "Surveys found: 2 of 20,000."
+    assert in_language(outer, "de") == "Gefundene Umfragen: 2 von 20.000."
     assert in_language("{a}", "de", a=phrase("Design")) == "Entwurf"
 
 

@@ -22,6 +22,7 @@ from incrowd.studio import (
     precision,
     preview,
     publishing,
+    ready_surveys,
     rehearsing,
     results,
     watching,
@@ -32,6 +33,7 @@ from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, form_of, render, route
 
 AREAS = (
     home.routes,
+    ready_surveys.routes,
     imports.routes,
     design.routes,
     preview.routes,

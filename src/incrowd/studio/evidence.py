@@ -61,7 +61,7 @@ def plan_file(project: Project, survey: Survey) -> PlanFileState:
     return PlanFileState("current" if plan.survey == survey else "stale", plan)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)  # plans, for the list of all surveys
 def _plan(path: Path, _time: int, _size: int) -> Plan:
     return Plan.load(path)
 

@@ -1,9 +1,12 @@
-"""The first page: the surveys of a folder, and ways to begin a new one."""
+"""The first page: the surveys of a folder, how far each is, and ways to begin a new one."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -11,18 +14,33 @@ from starlette.routing import BaseRoute
 
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError, Problem
+from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, form_of, render, route
 from incrowd.studio.projects import Project, Projects
+from incrowd.studio.ready_surveys import EXAMPLES, READY_SURVEYS
+from incrowd.studio.stages import STAGES, SurveyStage, last_change, stage_of
+
+FEW = 6  # surveys that are listed without a search
 
 
 class SurveySummary(NamedTuple):
-    """One line of the list of surveys. problem: why the survey cannot be used."""
+    """One line of the list of surveys. crowd: people who are expected; 0 if that is not stated."""
 
     name: str
     title: str
     questions: int
     crowd: int
-    problem: Problem | None
+    stage: SurveyStage
+    changed: datetime
+    archived: bool = False
+
+
+Order = Callable[[SurveySummary], Any]
+ORDERS: Mapping[str, tuple[Phrase, Order]] = {
+    "changed": (phrase("last change"), lambda each: -each.changed.timestamp()),
+    "title": (phrase("name"), lambda each: each.title.casefold()),
+    "stage": (phrase("stage"), lambda each: [*STAGES].index(each.stage.name)),
+}
 
 
 def routes(studio: Studio) -> list[BaseRoute]:
@@ -34,9 +52,25 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """List the surveys."""
-    surveys = await asyncio.to_thread(summaries, studio.projects)
-    return render(request, "home.html", surveys=surveys, folder=studio.projects.folder)
+    """List the surveys, those that were changed last first."""
+    every = await asyncio.to_thread(summaries, studio.projects)
+    wanted, order = request.query_params.get("q", ""), request.query_params.get("order", "")
+    order = order if order in ORDERS else "changed"
+    return render(
+        request,
+        "home.html",
+        every=every,
+        surveys=[each for each in chosen(every, wanted, order) if not each.archived],
+        archived=[each for each in chosen(every, wanted, order) if each.archived],
+        wanted=wanted,
+        order=order,
+        orders={name: label for name, (label, _) in ORDERS.items()},
+        few=FEW,
+        stages=STAGES,
+        examples=EXAMPLES,
+        ready=READY_SURVEYS,
+        folder=studio.projects.folder,
+    )
 
 
 async def create(studio: Studio, request: Request) -> Response:
@@ -47,31 +81,50 @@ async def create(studio: Studio, request: Request) -> Response:
     return RedirectResponse(f"/p/{project.name}/design", 303)
 
 
+def chosen(every: Sequence[SurveySummary], wanted: str, order: str) -> list[SurveySummary]:
+    """Return the surveys whose title or folder contains all words that are wanted, in an order."""
+    words = wanted.casefold().split()
+    there = [each for each in every if all(word in _searched(each) for word in words)]
+    return sorted(there, key=ORDERS[order][1])
+
+
+def _searched(each: SurveySummary) -> str:
+    return f"{each.title} {each.name}".casefold()
+
+
 def summaries(projects: Projects) -> list[SurveySummary]:
-    """Return the lines of all surveys."""
-    return [summary(projects.open(name)) for name in projects.names()]
+    """Return the lines of all surveys; one that is removed in the meantime has none."""
+    lines = []
+    for name in projects.names():
+        with suppress(FileNotFoundError):
+            lines.append(summary(Project(projects.folder / name)))
+    return lines
 
 
 def summary(project: Project) -> SurveySummary:
     """Return the line of a survey."""
+    changed, archived = last_change(project), project.is_archived
     try:
         survey = project.survey()
     except IncrowdError as error:
-        return _unfinished(project, error.problems[0])
-    return SurveySummary(project.name, survey.name, len(survey.questions), survey.crowd, None)
+        return _unfinished(project, error.problems[0])._replace(changed=changed, archived=archived)
+    stage, asked = stage_of(project, survey), len(survey.questions)
+    return SurveySummary(project.name, survey.name, asked, survey.crowd, stage, changed, archived)
 
 
 def _unfinished(project: Project, problem: Problem) -> SurveySummary:
     """Return the line of a survey with errors. A survey without questions is only unfinished."""
+    broken, now = SurveyStage("broken", problem=problem), datetime.now(UTC)
     try:
         raw = project.document().content
     except IncrowdError:
-        return SurveySummary(project.name, project.name, 0, 0, problem)
-    name, crowd = raw.get("name"), raw.get("crowd")
+        return SurveySummary(project.name, project.name, 0, 0, broken, now)
+    name, crowd, asked = raw.get("name"), raw.get("crowd"), raw.get("question")
     title = name if isinstance(name, str) and name else project.name
-    if "question" not in raw and isinstance(crowd, int):
-        return SurveySummary(project.name, title, 0, crowd, None)
-    return SurveySummary(project.name, title, 0, 0, problem)
+    if asked is None and isinstance(crowd, int):
+        return SurveySummary(project.name, title, 0, crowd, SurveyStage("empty"), now)
+    number = len(asked) if isinstance(asked, list) else 0
+    return SurveySummary(project.name, title, number, 0, broken, now)
 
 
 def empty(title: str) -> str:

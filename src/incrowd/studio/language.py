@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -66,6 +67,19 @@ def _shown(value: Any, language: str) -> Any:
 def decimal(value: float, digits: int, language: str) -> str:
     """Return a number with some decimals, as a language writes it."""
     return localized(f"{value:,.{digits}f}", language)
+
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def day(time: datetime | None, language: str) -> str:
+    """Return the day of a time on this machine's clock, as a language writes it; "" for None."""
+    if time is None:
+        return ""
+    local = time.astimezone()
+    if language == "de":
+        return f"{local.day}.{local.month}.{local.year}"
+    return f"{MONTHS[local.month - 1]} {local.day}, {local.year}"
 
 
 @cache

@@ -36,6 +36,7 @@ from incrowd.survey.toml import MOST_BYTES
 SURVEY = "survey.toml"
 PLAN = "plan.json"
 STUDIO = ".studio"
+ARCHIVED = "archived"  # in the hidden folder
 ABANDONED = 3600.0  # seconds since it was changed, for what is written in less
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
@@ -81,6 +82,11 @@ class Project:
     def hidden(self) -> Path:
         """The folder of what only the studio reads."""
         return self.path / STUDIO
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether the survey was put out of the list."""
+        return (self.hidden / ARCHIVED).exists()
 
     def survey(self) -> Survey:
         """Return the survey. Raises SurveyError with every mistake."""
