@@ -70,7 +70,34 @@ def by_services(*questions, privacy=(), **more):
     return lambda _: survey(*questions, privacy=promise, **more)
 
 
+PEOPLE = {"invited": 450, "expected": 0.6}
+STAFF = {"id": "dept", "type": "choice", "options": ["a", "b"], "open": True}
+
+
+def invited(*questions, **changed):
+    """A survey that states who is invited. changed: its keys, and those of [people]."""
+    people = {
+        key: changed.pop(key)
+        for key in ("invited", "expected", "groups", "everybody")
+        if key in changed
+    }
+    raw = {"name": "A", "privacy": {"epsilon": 2.0, "analysis": "local"}, "people": PEOPLE | people}
+    asked = [*questions, YESNO]
+    return lambda _: incrowd.Survey.of(raw | {"question": asked} | changed)
+
+
 CASES = {
+    "a share in percent without the sign": invited(expected=60),
+    "a share that is not a number": invited(expected="most"),
+    "a census that is not one": invited(everybody=True, census=False),
+    "a crowd that nobody could reach": invited(crowd=451),
+    "groups without open questions": invited(groups={"a": 450}),
+    "an unknown group": invited(STAFF, groups={"a": 200, "c": 250}),
+    "groups without some of the people": invited(STAFF, groups={"a": 200, "b": 200}),
+    "too few answers for a crowd": invited(invited=40),
+    "fewer answers than a release needs": invited(
+        invited=10, privacy={"epsilon": 2.0, "noise": "services"}
+    ),
     "one service without services": by_services(
         privacy={"noise": "devices", "service_epsilon": 3.0}
     ),

@@ -19,11 +19,12 @@ from incrowd.collection.inviter.signing import (
 )
 from incrowd.collection.protocol import tokens
 from incrowd.collection.protocol.blind import blind_all, finalize, random_blinding
-from incrowd.collection.protocol.bundle import MixersBundle, least_reserve
+from incrowd.collection.protocol.bundle import MixersBundle
 from incrowd.collection.protocol.mixing import EMPTY, Batch, Invitations, MixedRelease
 from incrowd.collection.protocol.sealed import X25519, X_WING, PrivateKey
 from incrowd.collection.protocol.signed import sign
 from incrowd.plans.slots import slots_of_messages
+from incrowd.survey.participation import least_reserve
 from tests.oracles.make_vectors import PLAN, inside
 from tests.oracles.recorded import fixed
 

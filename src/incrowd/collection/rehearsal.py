@@ -54,7 +54,7 @@ from incrowd.collection.parties import (
 from incrowd.collection.protocol import addresses
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.blind import SIGNATURE_BYTES
-from incrowd.collection.protocol.bundle import Bundle, MixersBundle, least_reserve
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.serving import serve
@@ -63,6 +63,7 @@ from incrowd.errors import ProtocolError, ReportsError, UsageError
 from incrowd.plans import Plan
 from incrowd.plans.strata import StratumGroup, releases
 from incrowd.presentation.guarantee_text import against_sentence
+from incrowd.survey.participation import least_reserve
 
 LOOPBACK = "127.0.0.1"
 PATIENCE = 300.0

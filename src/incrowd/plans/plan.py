@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, PlainSerializer, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    model_validator,
+)
 
 from incrowd import views
 from incrowd.accountant.codes import NOT_PROVED, AssumptionCode, WorstPair
@@ -272,10 +280,11 @@ def service_epsilon(survey: Survey, messages: Iterable[Message]) -> float | None
 class Outline(FileModel):
     """A survey, and the messages that each person would send. Nothing is promised about them.
 
-    A plan is an outline that was certified. Forecasts need no more than an outline.
+    A plan is an outline that was certified. Forecasts need no more than an outline. Who is invited
+    is no part of it: it is not published, and the promise does not depend on it.
     """
 
-    survey: Survey
+    survey: Annotated[Survey, AfterValidator(operator.attrgetter("as_planned"))]
     messages: Messages
 
     @property

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from incrowd.survey import Survey
-from incrowd.survey.open import SEPARATOR
+from incrowd.survey.open import SEPARATOR, stratum_names
 
 StratumGroup = tuple[int, ...]  # numbers of the strata that are released as one
 StratumNames = tuple[str, ...]  # the names of these strata; () where no question is open
@@ -26,9 +26,7 @@ TOGETHER = " + "  # between the names of strata that are released as one
 
 def strata(survey: Survey) -> StratumNames:
     """Return the names of all strata, such as "law / 2024"; none if no question is open."""
-    if not survey.open:
-        return ()
-    return tuple(map(SEPARATOR.join, product(*(question.recorded for question in survey.open))))
+    return stratum_names(survey.open)
 
 
 def answers_in(survey: Survey) -> dict[str, StratumAnswers]:

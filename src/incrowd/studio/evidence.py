@@ -58,7 +58,7 @@ def plan_file(project: Project, survey: Survey) -> PlanFileState:
         plan = _plan(path, path.stat().st_mtime_ns, path.stat().st_size)
     except IncrowdError as error:
         return PlanFileState("unreadable", problem=error)
-    return PlanFileState("current" if plan.survey == survey else "stale", plan)
+    return PlanFileState("current" if plan.survey == survey.as_planned else "stale", plan)
 
 
 @lru_cache(maxsize=256)  # plans, for the list of all surveys

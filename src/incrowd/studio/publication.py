@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from incrowd.collection.claims import claims_of_plan
 from incrowd.collection.protocol.addresses import checked_address, host, location
-from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time, least_reserve
+from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time
 from incrowd.errors import Place, Problem, Unfit, UsageError
 from incrowd.files import write_text
 from incrowd.guarantees.collected import guarantee_of
@@ -26,6 +26,7 @@ from incrowd.studio.document import version
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.survey import Survey
+from incrowd.survey.participation import people_of_release
 from incrowd.survey.reasons import wording
 from incrowd.survey.toml import Frozen, read_toml
 
@@ -182,14 +183,14 @@ def save_publication(project: Project, publication: Publication, expected: str) 
 
 def by_services(survey: Survey, plan: Plan | None = None) -> bool:
     """Return whether services add noise: by the survey's plan, or as the survey asks."""
-    if plan is not None and plan.survey == survey:
+    if plan is not None and plan.survey == survey.as_planned:
         return plan.by_services
     return survey.privacy.noise == "services"
 
 
 def needs_no_crowd(survey: Survey, plan: Plan | None = None) -> bool:
     """Return whether services add all noise: by the survey's plan, or as the survey asks."""
-    if plan is not None and plan.survey == survey:
+    if plan is not None and plan.survey == survey.as_planned:
         return plan.guarantee.crowd is None
     return survey.privacy.noise == "services"
 
@@ -198,7 +199,7 @@ def needed_people(survey: Survey, plan: Plan | None = None) -> int:
     """Return the number of people that a release needs."""
     if needs_no_crowd(survey, plan):
         return survey.least
-    return survey.crowd + least_reserve(survey.crowd)
+    return people_of_release(survey.crowd)
 
 
 def problems_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from incrowd.errors import Of, PathPart, Problem
 from incrowd.survey.question import AnyQuestion
@@ -11,6 +12,14 @@ from incrowd.survey.question import AnyQuestion
 SEPARATOR = " / "  # between the answers that name a stratum
 MOST_STRATA = 10_000
 LONGEST_NAME = 200
+
+
+def stratum_names(questions: Sequence[AnyQuestion]) -> tuple[str, ...]:
+    """Return the names of all strata of some open questions, such as "law / 2024"; none without
+    questions."""
+    if not questions:
+        return ()
+    return tuple(map(SEPARATOR.join, product(*(question.recorded for question in questions))))
 
 
 def open_problems(

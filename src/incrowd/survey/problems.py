@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from incrowd.catalog.sentences import Sentence, joined, likely, sentence
-from incrowd.errors import Of, PathPart, Problem
+from incrowd.errors import Of, PathPart, Problem, SurveyError
 from incrowd.survey.codes import KEYS, code_problems
 from incrowd.survey.conditions import AnswerComparison, IsAnswer, comparisons
 from incrowd.survey.crossings import crossing_problem, parities_problem
 from incrowd.survey.formulas import BETWEEN, IS, Formula, formula_problems, meant
 from incrowd.survey.layout import layout_problems, layout_words
-from incrowd.survey.open import open_problems
+from incrowd.survey.open import open_problems, stratum_names
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
+from incrowd.survey.participation import LEAST_ANSWERS, LEAST_CROWD, crowd_of, invited_in
 from incrowd.survey.question import MOST_TOGETHER, SHOWN, AnyQuestion
 from incrowd.survey.questions import TYPES
 from incrowd.survey.randomizers import fields
@@ -28,7 +29,7 @@ from incrowd.survey.reasons import known_keys, wording
 from incrowd.survey.toml import Frozen, Mistake
 from incrowd.survey.types.number import takes_numbers
 from incrowd.survey.words import word_problems
-from incrowd.survey.written import LEAST, MOST_PEOPLE, Group, WrittenSurvey, without_margin
+from incrowd.survey.written import LEAST, Group, WrittenSurvey, without_margin
 
 Path = tuple[PathPart, ...]
 
@@ -62,7 +63,7 @@ def right_problems(raw: Mapping[str, Any], error: ValidationError) -> list[Probl
         for each in error.errors()
         if each["loc"]
     }
-    right: dict[str, Any] = {"name": "-", "crowd": MOST_PEOPLE, "privacy": {"epsilon": 1}}
+    right: dict[str, Any] = {"name": "-", "crowd": invited_in(raw), "privacy": {"epsilon": 1}}
     numbers: dict[str, list[int]] = {}
     for key, value in raw.items():
         if (key,) in wrong:
@@ -101,6 +102,7 @@ def cross_problems(survey: WrittenSurvey, left_out: InvalidParts = NOTHING) -> I
         if count > 1:
             yield Problem(("question", "id"), "survey.same-id", value=id, count=count)
     yield from _crowd_problems(survey)
+    yield from _participation_problems(survey)
     tables = left_out.numbered("table", survey.joint_tables)
     groups = left_out.numbered("message", survey.messages)
     for path, part in (*tables, *groups):
@@ -218,6 +220,53 @@ def _crowd_problems(survey: WrittenSurvey) -> Iterator[Problem]:
     if survey.crowd // survey.rows_per_person - survey.colluding < 2:
         field = "colluding" if survey.colluding else "rows_per_person"
         yield Problem(field, "survey.few-honest", value=getattr(survey, field))
+
+
+def _participation_problems(survey: WrittenSurvey) -> Iterator[Problem]:
+    """Yield what is inconsistent in the numbers of people who are invited."""
+    people = survey.people
+    if people is None:
+        return
+    if people.everybody and not survey.census:
+        yield Problem("census", "survey.census-and-everybody", value=survey.census)
+    if survey.crowd > (most := people.invited * survey.rows_per_person):
+        yield Problem("crowd", "survey.crowd-above-invited", value=survey.crowd, most=most)
+    if people.groups:
+        yield from _group_problems(survey, people.groups, people.invited)
+
+
+def _group_problems(
+    survey: WrittenSurvey, groups: Mapping[str, int], invited: int
+) -> Iterator[Problem]:
+    """Yield what is wrong with the sizes of the groups that open questions form."""
+    path, names = ("people", "groups"), stratum_names(survey.open)
+    if not names:
+        yield Problem(path, "survey.no-strata", value=[*groups])
+        return
+    for name in groups:
+        if name not in names:
+            close, some = likely(name, names), names[:SHOWN]
+            yield Problem(path, "survey.unknown-group", value=name, meant=close, names=some)
+    if (total := sum(groups.values())) != invited:
+        yield Problem(path, "survey.groups-not-invited", value=total, invited=invited)
+
+
+def derived_crowd(survey: WrittenSurvey) -> int:
+    """Return the crowd that follows from who is invited, for a survey that states none.
+
+    Where services add the noise, no crowd hides anybody: it is then the expected number of answers.
+    Raises SurveyError if so few people will answer that nothing could be released.
+    """
+    expected = survey.expected_answers
+    if expected is None:
+        return survey.crowd
+    answers, services = expected.in_smallest, survey.privacy.noise == "services"
+    crowd = answers if services else crowd_of(answers)
+    if services and answers < survey.least:
+        raise SurveyError.of("people", "survey.fewer-than-least", value=answers, least=survey.least)
+    if crowd < LEAST_CROWD:
+        raise SurveyError.of("people", "survey.few-answers", value=answers, least=LEAST_ANSWERS)
+    return crowd
 
 
 def _name_problems(path: Path, names: Sequence[str], ids: Counter[str]) -> Iterator[Problem]:

@@ -20,7 +20,8 @@ from incrowd.survey.layout import (
     with_layout,
 )
 from incrowd.survey.options_files import with_options
-from incrowd.survey.problems import cross_problems, mistakes, right_problems
+from incrowd.survey.participation import Participation, invited_in, with_census
+from incrowd.survey.problems import cross_problems, derived_crowd, mistakes, right_problems
 from incrowd.survey.question import MERGED
 from incrowd.survey.toml import Frozen, read_toml
 from incrowd.survey.words import hidden_problems, in_language, languages, with_labels
@@ -43,6 +44,9 @@ class Survey(views.Notebook, WrittenSurvey):
     crowd : int
         The number of people who take part; if questions are open, in the smallest stratum that is
         released.
+    people : Participation or None
+        Who is invited, and how many of them will probably answer; the crowd is derived from it if
+        the survey does not state one. It is not part of plans.
     colluding : int
         The number of people in the crowd who are assumed to work with the analyst, and who
         therefore hide no one.
@@ -152,12 +156,24 @@ class Survey(views.Notebook, WrittenSurvey):
         SurveyError
             With every mistake at once.
         """
-        raw = with_labels(with_layout(with_codes(raw)))
+        raw = with_census(with_labels(with_layout(with_codes(raw))))
+        if "crowd" in raw or "people" not in raw:
+            return cls._checked(raw)
+        survey = cls._checked({**raw, "crowd": invited_in(raw)})
+        return cls._checked({**raw, "crowd": derived_crowd(survey)})
+
+    @classmethod
+    def _checked(cls, raw: Mapping[str, Any]) -> Survey:
         try:
             return cls.model_validate(raw)
         except ValidationError as error:
             wrong = mistakes(error, raw, cls, _PARTS)
             raise SurveyError(*wrong, *right_problems(raw, error), *hidden_problems(raw)) from None
+
+    @property
+    def as_planned(self) -> Survey:
+        """The survey as plans contain it: without the number of people who are invited."""
+        return self.model_copy(update={"people": None}) if self.people else self
 
     def codes_of(self, id: str) -> Codes:
         """Return the codes of a question in files of answers;
@@ -234,6 +250,7 @@ _PARTS: dict[str, type[Frozen]] = {
     "section": QuestionSection,
     "matrix": QuestionMatrix,
     "privacy": Privacy,
+    "people": Participation,
     "table": Table,
     "regression": Formula,
     "message": Group,

@@ -5,6 +5,7 @@ Crowd: docs/mathematics.md#the-crowd, docs/mathematics.md#several-rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations
 from typing import Literal
@@ -14,6 +15,7 @@ from pydantic import Field
 from incrowd.survey.codes import Codes
 from incrowd.survey.formulas import Formula, meant
 from incrowd.survey.layout import QuestionMatrix, QuestionSection, SurveyFrame
+from incrowd.survey.participation import MOST_PEOPLE, ExpectedAnswers, Participation
 from incrowd.survey.question import AnyQuestion
 from incrowd.survey.questions import Question
 from incrowd.survey.toml import Frozen, Real
@@ -22,7 +24,6 @@ from incrowd.survey.words import LANGUAGE, Tag
 MOST_COPIES = 10_000
 MOST_ROUNDS = 1000
 LEAST = 10  # people of a release whose noise the services add, unless the survey says otherwise
-MOST_PEOPLE = 10**13  # 10 billion people of 1,000 rows each
 
 
 def _none(value: object) -> bool:
@@ -88,6 +89,7 @@ class WrittenSurvey(Frozen):
     name: str = Field(min_length=1)
     language: Tag = Field(default=LANGUAGE, exclude_if=LANGUAGE.__eq__)
     crowd: int = Field(ge=2, le=MOST_PEOPLE, strict=True)
+    people: Participation | None = Field(default=None, exclude=True)  # is in no plan
     colluding: int = Field(default=0, ge=0, strict=True)
     least: int = Field(default=LEAST, ge=2, strict=True, exclude_if=LEAST.__eq__)
     census: bool = Field(default=False, strict=True, exclude_if=lambda set: not set)
@@ -146,6 +148,12 @@ class WrittenSurvey(Frozen):
         """Return the number of people on whom a guarantee can rely, given a number of rows of
         answers."""
         return (rows - self.colluding * self.rows_per_person) // self.rows_per_person
+
+    @property
+    def expected_answers(self) -> ExpectedAnswers | None:
+        """The expected number of people who answer, if the survey states who is invited."""
+        groups = math.prod(len(question.recorded) for question in self.open) if self.open else 0
+        return self.people.answers(groups) if self.people else None
 
     @property
     def open(self) -> tuple[AnyQuestion, ...]:

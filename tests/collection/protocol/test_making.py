@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import incrowd
 from incrowd.collection.protocol import problem
-from incrowd.collection.protocol.bundle import as_time, least_reserve
+from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.plaintext import Shape, filled
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import X25519, KeyConfiguration, PrivateKey, seal, unseal
@@ -21,6 +21,7 @@ from incrowd.collection.protocol.signed import Signed, check_body, sign
 from incrowd.collection.protocol.upload import code_field, new_code, sealed_upload, upload_length
 from incrowd.errors import ProtocolError
 from incrowd.plans.slots import slots
+from incrowd.survey.participation import least_reserve
 from tests.collection.protocol.conftest import INVITED, OPEN, vectors
 from tests.conftest import examples
 from tests.oracles import make_vectors, wire

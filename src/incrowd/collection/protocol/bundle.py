@@ -25,6 +25,7 @@ from incrowd.plans.digests import FileModel, canonical, read_json
 from incrowd.plans.plan import is_promised
 from incrowd.plans.slots import Lane, Pools, lanes, separate, shared, slots, slots_of_messages
 from incrowd.plans.strata import strata
+from incrowd.survey.participation import least_reserve
 from incrowd.survey.reasons import wording
 
 MOST_BYTES = 1 << 24
@@ -35,11 +36,6 @@ DIGEST_BYTES = 32
 CODE_BYTES = 16
 LANE_BYTES = 2
 SIGNING_KEY_BYTES = 32
-
-
-def least_reserve(crowd: int) -> int:
-    """Return the least reserve: 1% of the crowd, at least 20, so that a few may send garbage."""
-    return max(20, -(-crowd // 100))
 
 
 def reserve_of(plan: Plan) -> int:
