@@ -1,7 +1,9 @@
 import re
+import webbrowser
 
 import pytest
 
+from incrowd.studio import serving
 from tests.oracles.studio import ORIGIN, PORT
 
 
@@ -67,3 +69,30 @@ def test_every_response_has_a_strict_policy(browser):
         assert "unsafe" not in headers["content-security-policy"]
         assert headers["cache-control"] == "no-store"
         assert "access-control-allow-origin" not in headers
+
+
+def test_a_used_address_leads_to_instructions_in_the_language_of_the_browser(stranger, keys):
+    used = keys.address
+    stranger.get(used)
+    stranger.cookies.clear()
+    for path in (used, "/", "/p/health/design"):
+        response = stranger.get(path, headers={"Accept": "text/html", "Accept-Language": "de"})
+        assert response.status_code == 403
+        assert "Öffnen Sie die letzte Adresse" in response.text
+        assert keys.token not in response.text and keys.session not in response.text
+    assert stranger.get("/static/studio.css").status_code == 200  # the look of this page
+    assert stranger.get("/static/studio.js").status_code == 403
+
+
+def missing(_):
+    raise webbrowser.Error("could not locate runnable browser")
+
+
+@pytest.mark.parametrize(
+    ("opens", "printed"), [(lambda _: True, 0), (lambda _: False, 1), (missing, 1)]
+)
+def test_a_browser_that_cannot_be_opened_is_said(monkeypatch, opens, printed):
+    lines = []
+    monkeypatch.setattr(webbrowser, "open", opens)
+    serving.open_browser("http://127.0.0.1:1/?token=x", lines.append)
+    assert [("copy the address" in line) for line in lines] == [True] * printed

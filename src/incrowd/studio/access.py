@@ -14,14 +14,17 @@ from collections.abc import Callable
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from incrowd.errors import UsageError
+from incrowd.studio.pages import render
 
 TOKEN = "token"  # the parameter of the address
 PREVIEW = "preview"  # the first part of addresses with a secret of their own
 SAFE = ("GET", "HEAD")
+STYLE = "/static/studio.css"  # of the page that strangers get
 MOST_UPLOADED = 260 << 20  # bytes of a request with files, which are written to the disk
 MOST_SENT = 64 << 20  # bytes of any other request, which are in memory
 POLICY = "; ".join(
@@ -123,6 +126,10 @@ class Access:
                 return self._admitted()
         elif recognized or self._is_preview(scope):
             return None
+        if scope["method"] in SAFE and scope["path"] == STYLE:
+            return None
+        if "text/html" in headers.get("accept", ""):
+            return render(Request(scope), "locked_out.html", status=403)
         return _refused(
             "this address was used before, or the studio was started again; open the last address "
             "that `incrowd studio` printed"

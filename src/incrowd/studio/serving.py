@@ -36,7 +36,18 @@ def run(
     # What plans takes a second to load: it does so while a browser opens.
     threading.Thread(target=import_module, args=(PLANNING,), daemon=True).start()
     if browser:
-        threading.Thread(target=webbrowser.open, args=(keys.address,), daemon=True).start()
+        work = (keys.address, print_line)
+        threading.Thread(target=open_browser, args=work, daemon=True).start()
     projects = Projects(folder)
     projects.sweep()
     serve(application(Studio(projects, Jobs()), keys), door, patience=PATIENCE)
+
+
+def open_browser(address: str, print_line: Callable[[str], None]) -> None:
+    """Open an address in a browser; print what to do if there is none."""
+    try:
+        opened = webbrowser.open(address)
+    except webbrowser.Error:
+        opened = False
+    if not opened:
+        print_line("no browser could be opened; copy the address above into a browser")
