@@ -19,6 +19,7 @@ from incrowd.studio import (
     design,
     home,
     imports,
+    managing,
     precision,
     preview,
     publishing,
@@ -34,6 +35,7 @@ from incrowd.studio.pages import LANGUAGE_COOKIE, Studio, form_of, render, route
 AREAS = (
     home.routes,
     ready_surveys.routes,
+    managing.routes,
     imports.routes,
     design.routes,
     preview.routes,

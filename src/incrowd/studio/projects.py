@@ -88,6 +88,14 @@ class Project:
         """Whether the survey was put out of the list."""
         return (self.hidden / ARCHIVED).exists()
 
+    def archive(self, archived: bool) -> None:
+        """Put the survey out of the list, or back into it. No other file changes."""
+        private_folder(self.hidden)
+        if archived:
+            write_bytes(self.hidden / ARCHIVED, b"")
+        else:
+            (self.hidden / ARCHIVED).unlink(missing_ok=True)
+
     def survey(self) -> Survey:
         """Return the survey. Raises SurveyError with every mistake."""
         return Survey.load(self.survey_path)
@@ -304,9 +312,21 @@ class Projects:
         with self.temporary() as temporary:
             Project(temporary).save(text, expected=version(""))
             for name, file in (files or {}).items():
+                (temporary / name).parent.mkdir(parents=True, exist_ok=True)
                 file.replace(temporary / name)
             temporary.rename(path)
         return Project(path)
+
+    def remove(self, name: str) -> None:
+        """Delete a project with all of its files. If this is interrupted, the project is gone, and
+        `sweep` removes the rest. Raises UsageError if there is none with this name."""
+        path = self.open(name).path
+        if path.is_symlink():  # the folder is elsewhere, and stays there
+            path.unlink()
+            return
+        rest = self.folder / f"{BEGUN}{secrets.token_hex(8)}"
+        path.rename(rest)
+        shutil.rmtree(rest)
 
     def sweep(self) -> None:
         """Remove old temporary files of processes that were killed."""

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Literal
 
 from incrowd.collection.parallel import copies_with, end_with_parent
@@ -69,6 +70,12 @@ class Jobs:
     def get(self, key: Any) -> Job | None:
         """Return the last job that was started under a key."""
         return self._jobs.get(key)
+
+    def stop_within(self, folder: Path) -> None:
+        """Stop the jobs of a project, by the folder in their keys."""
+        for key, job in list(self._jobs.items()):
+            if key[0] == folder:
+                job.stop()
 
     def stop_all(self) -> None:
         """Stop everything."""
