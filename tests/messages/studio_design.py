@@ -6,7 +6,7 @@ from unittest import mock
 
 from starlette.datastructures import FormData
 
-from incrowd.studio import design, imports, pages
+from incrowd.studio import design, imports, pages, versions
 from incrowd.studio.document import SurveyDocument, apply, version
 from incrowd.studio.operations import (
     AddQuestion,
@@ -76,6 +76,23 @@ def saved_late(folder):
 
 def seen_never(folder):
     project(folder).change(SetValue(("crowd",), 2), expected=version("x"))
+
+
+def published(folder):
+    of = project(folder)
+    (of.path / "shuffler").mkdir()
+    (of.path / "shuffler" / "bundle.json").touch()
+    return of
+
+
+def changed_late(folder):
+    published(folder).change(SetValue(("crowd",), 2), expected=version(TEXT))
+
+
+def restored(folder):
+    published(folder)
+    studio = SimpleNamespace(projects=Projects(folder), project=lambda _: project(folder))
+    asyncio.run(versions.restore(studio, request()))
 
 
 def not_utf8(folder):
@@ -179,6 +196,8 @@ CASES = {
     "conflict: what was changed": late(SetValue(("crowd",), 2), SetValue(("crowd",), 3)),
     "conflict: the text": saved_late,
     "conflict: a version that is not there": seen_never,
+    "published: changed": changed_late,
+    "published: restored": restored,
     "project: not UTF-8": not_utf8,
     "project: no file": lambda folder: Project(folder).text(),
     "project: not there": lambda folder: Projects(folder).open("wine"),

@@ -26,6 +26,7 @@ from incrowd.studio import (
     ready_surveys,
     rehearsing,
     results,
+    versions,
     watching,
 )
 from incrowd.studio.access import Access, SessionKeys
@@ -44,6 +45,7 @@ AREAS = (
     rehearsing.routes,
     watching.routes,
     results.routes,
+    versions.routes,
 )
 
 

@@ -70,6 +70,7 @@ from incrowd.studio.question_form import (
     words_in,
 )
 from incrowd.studio.questionnaire import SetPart, fits_matrix
+from incrowd.studio.versions import versions_of
 from incrowd.survey.conditions import comparisons
 from incrowd.survey.questions import TYPES
 from incrowd.survey.surveys import survey_in
@@ -728,6 +729,7 @@ def _rendered(
         "design_body.html" if is_fragment(request) else "design.html",
         project=project,
         page=page,
+        versions=versions_of(studio.projects, project),
         view=view,
         tags=(*page.languages, *also),
         also=" ".join(also),

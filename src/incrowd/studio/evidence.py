@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from incrowd.collection.collector.places import CollectorPlaces
+from incrowd.collection.collector.places import BUNDLE, CollectorPlaces
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.settings import FirstMixerSettings, SecondMixerSettings
 from incrowd.errors import IncrowdError, UsageError
@@ -69,10 +69,15 @@ def _plan(path: Path, _time: int, _size: int) -> Plan:
 def bundle_of(project: Project, publication: Publication) -> Bundle | None:
     """Return the bundle in the folder of this person's service; None before there is one."""
     for service in publication.mine:
-        path = project.path / FOLDERS[service] / "bundle.json"
+        path = project.path / FOLDERS[service] / BUNDLE
         if path.exists():
-            return _bundle(path, path.stat().st_mtime_ns, path.stat().st_size)
+            return read_bundle(path)
     return None
+
+
+def read_bundle(path: Path) -> Bundle:
+    """Return the bundle in a file. Raises ProtocolError if it cannot be read."""
+    return _bundle(path, path.stat().st_mtime_ns, path.stat().st_size)
 
 
 @lru_cache(maxsize=32)
@@ -82,7 +87,7 @@ def _bundle(path: Path, _time: int, _size: int) -> Bundle:
 
 def bundle_path(publication: Publication) -> str:
     """Return the bundle's file within the project, as commands name it."""
-    return f"{FOLDERS[publication.mine[0]]}/bundle.json"
+    return f"{FOLDERS[publication.mine[0]]}/{BUNDLE}"
 
 
 def key_of(project: Project, publication: Publication) -> dict[str, str]:

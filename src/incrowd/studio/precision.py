@@ -41,6 +41,7 @@ from incrowd.studio.pages import (
     with_version,
 )
 from incrowd.studio.projects import ConflictError, Project
+from incrowd.studio.versions import versions_of
 from incrowd.studio.what_if import compared, mergeable, operation_of
 from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
@@ -202,6 +203,7 @@ async def _page(
         "precision.html",
         status=status,
         **parts,
+        versions=await asyncio.to_thread(versions_of, studio.projects, shown.project),
         typed=shown.typed,
         seen=shown.shown.version,
         shares=share_fields(shown.shown.content),

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from incrowd.collection.collector.places import BUNDLE
 from incrowd.errors import Problem, SurveyError, UsageError, unreadable
 from incrowd.files import (
     BEGUN,
@@ -31,12 +32,14 @@ from incrowd.files import (
 from incrowd.reports.locking import locked
 from incrowd.studio.document import Mark, Operation, SurveyDocument, apply, in_toml, version
 from incrowd.survey import Survey
+from incrowd.survey.surveys import survey_in
 from incrowd.survey.toml import MOST_BYTES
 
 SURVEY = "survey.toml"
 PLAN = "plan.json"
 STUDIO = ".studio"
 ARCHIVED = "archived"  # in the hidden folder
+FORMER = f"{STUDIO}/former"  # the name of the project that this one is a new version of
 ABANDONED = 3600.0  # seconds since it was changed, for what is written in less
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
@@ -69,6 +72,14 @@ class Project:
         return self.path.name
 
     @property
+    def title(self) -> str:
+        """The name of the survey; that of the folder if the file does not state one."""
+        with suppress(SurveyError, UsageError):
+            name = self.document().content.get("name")
+            return name if isinstance(name, str) and name.strip() else self.name
+        return self.name
+
+    @property
     def survey_path(self) -> Path:
         """The survey file."""
         return self.path / SURVEY
@@ -95,6 +106,19 @@ class Project:
             write_bytes(self.hidden / ARCHIVED, b"")
         else:
             (self.hidden / ARCHIVED).unlink(missing_ok=True)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether a service has its bundle, so that people may be answering the survey."""
+        return any(self.path.glob(f"*/{BUNDLE}"))
+
+    @property
+    def former(self) -> str:
+        """The name of the project that this one is a new version of; "" if it is of none."""
+        with suppress(OSError, UnicodeDecodeError):
+            name = (self.path / FORMER).read_text(encoding="utf-8").strip()
+            return name if _NAME.fullmatch(name) else ""
+        return ""
 
     def survey(self) -> Survey:
         """Return the survey. Raises SurveyError with every mistake."""
@@ -124,9 +148,10 @@ class Project:
         """Write a new version of the survey.
 
         expected: the version of the document that was changed. Raises ConflictError if the file has
-        another one by now; OSError if the disk is full, and then the survey has not changed.
+        another one by now; UsageError if the survey is published; OSError if the disk is full, and
+        then the survey has not changed.
         """
-        with self._locked():
+        with self._editing():
             self._current_document(expected)
             self._save(text)
 
@@ -135,9 +160,9 @@ class Project:
 
         expected: the version of the document that the operations are made for. Raises ConflictError
         with everything that was changed elsewhere if the file has another one by now; SurveyError
-        or UsageError if an operation cannot be applied.
+        or UsageError if an operation cannot be applied, or the survey is published.
         """
-        with self._locked():
+        with self._editing():
             before = self._current_document(expected)
             after = apply(before, *operations).without_comments(marks)
             self._save(after.text)
@@ -183,7 +208,8 @@ class Project:
     def undo(self, expected: str | None = None) -> bool:
         """Go back to the previous version; return whether there is one.
 
-        expected: the version to undo, if it should be checked. Raises ConflictError for another.
+        expected: the version to undo, if it should be checked. Raises ConflictError for another,
+        UsageError if the survey is published.
         """
         return self._move(-1, expected)
 
@@ -192,7 +218,9 @@ class Project:
         return self._move(1, expected)
 
     def can_move(self) -> tuple[bool, bool]:
-        """Return whether there is a version before the current one, and one after it."""
+        """Return whether edits can be undone, and done again."""
+        if self.is_published:
+            return False, False
         with self._locked():
             number = self._current(self._text_or_empty())
             return self._version(number - 1).exists(), self._version(number + 1).exists()
@@ -204,8 +232,18 @@ class Project:
             self._current(text)
             return version(text)
 
-    def _move(self, step: int, expected: str | None) -> bool:
+    def restore(self, wanted: Survey) -> bool:
+        """Write the newest version that is a certain survey; return whether there is one."""
         with self._locked():
+            for each in self.history():
+                with suppress(SurveyError):
+                    if survey_in(each.content, self.path) == wanted:
+                        self._save(each.text)
+                        return True
+        return False
+
+    def _move(self, step: int, expected: str | None) -> bool:
+        with self._editing():
             if expected is not None:
                 self._current_document(expected)
             number = self._current(self._text_or_empty()) + step
@@ -265,6 +303,14 @@ class Project:
             new.publish(self._version(following))
         self._write_position(following)
         return following
+
+    @contextmanager
+    def _editing(self) -> Iterator[None]:
+        """Let one process at a time change the survey. Raises UsageError if it is published."""
+        with self._locked():
+            if self.is_published:
+                raise UsageError.of("survey", "studio.published")
+            yield
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

@@ -59,6 +59,7 @@ from incrowd.studio.publication import (
     promise_of,
     save_publication,
 )
+from incrowd.studio.versions import versions_of
 from incrowd.studio.work import is_running
 
 DROPPED = "bundle.json"  # where a colleague's bundle can be put by hand
@@ -173,6 +174,7 @@ async def _page(
         parts["values"] = values
     job = studio.jobs.get((project.path, "plan"))
     parts |= {"mistakes": mistakes, "failure": failure, "job": job, "running": is_running(job)}
+    parts["versions"] = await asyncio.to_thread(versions_of, studio.projects, project)
     return render(request, "publish.html", status=status, **parts)
 
 
