@@ -408,11 +408,11 @@ class Editing(RuleBasedStateMachine):
         id = data.draw(st.sampled_from(ids_of(model)))
         self.change(SetQuestion(id, entries))
         asked = model["question"][ids_of(model).index(id)]
-        before = asked.get("options"), asked.get("optional")
+        before = asked.get("options"), bool(asked.get("optional"))
         asked |= entries
         for key in [key for key, value in asked.items() if value is None]:
             del asked[key]
-        if (asked.get("options"), asked.get("optional")) != before and "options" in asked:
+        if (asked.get("options"), bool(asked.get("optional"))) != before and "options" in asked:
             for key in ("labels", "shares"):
                 kept = {a: v for a, v in asked.get(key, {}).items() if a in asked["options"]}
                 if asked.get(key) and not kept:
