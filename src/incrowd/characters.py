@@ -65,6 +65,23 @@ def cleaned(text: str) -> str:
     )
 
 
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+
+
+def typed(text: str) -> str:
+    """Return a text from a form without what nobody types: browsers end lines with CR LF, and word
+    processors and tables add soft hyphens, other characters without width, line breaks of their
+    own, and tabs."""
+    return HIDDEN.sub(
+        lambda each: {"\n": "\n", "\t": " "}.get(each[0], ""), _LINE_ENDS.sub("\n", text)
+    )
+
+
+def on_one_line(text: str) -> str:
+    """Return the text with single spaces in the place of line breaks."""
+    return " ".join(each for line in text.split("\n") if (each := line.strip()))
+
+
 def _escaped(match: re.Match[str]) -> str:
     if match[0] in "\n\t":
         return match[0]

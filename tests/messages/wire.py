@@ -157,6 +157,18 @@ CASES = {
     "link: no digest": lambda _: Link.parse("https://a.example"),
     "link: user": linked("https://me@a.example"),
     "link: a space": linked("https://a.example/a b"),
+    **{
+        f"link: {what}": linked(address)
+        for what, address in {
+            "two marks": "https://a.example?x",
+            "foreign letters": "https://ä.example",
+            "no host": "https://a_b.example",
+            "upper case": "https://A.example",
+            "without encryption": "HTTP://A.example",
+            "another scheme": "ftp://a.example",
+            "a path": "https://a.example/a//b",
+        }.items()
+    },
     "link: a port": linked("https://a.example:x"),
     "plaintext: messages": lambda _: Shape.of(Many),
     "plaintext: a report of another length": lambda _: INVITED.shape.report(0, b""),

@@ -370,10 +370,10 @@ def test_text_from_a_word_processor(save, raw):
 
 def test_the_text_is_edited_as_one_change(post, browser, project):
     seen = version(TEXT)
-    post("text", text=TEXT.replace("Ours", "Theirs").replace("\n", "\r\n"))
+    post("text", toml=TEXT.replace("Ours", "Theirs").replace("\n", "\r\n"))
     assert project.text() == TEXT.replace("Ours", "Theirs")
-    assert post("text", status=409, text="name = 1", seen=seen)
-    post("text", text="name = ")
+    assert post("text", status=409, toml="name = 1", seen=seen)
+    post("text", toml="name = ")
     assert project.text() == "name = "
 
 
@@ -394,7 +394,7 @@ def test_a_mistaken_survey_is_shown_and_can_be_edited(browser, project, post, te
     project.save(text, expected=version(TEXT))
     for query in ("", "?open=a", "?open=3", "?regression=0", "?regression=9&also=de"):
         assert browser.get(f"/p/health/design{query}").status_code == 200
-    post("text", text=TEXT)
+    post("text", toml=TEXT)
     assert project.text() == TEXT
 
 

@@ -31,7 +31,7 @@ def edits(seen):
         "order": {"remove": "smokes"},
         "set": {"of": "smokes", "short_name": "smokes", "type": "yesno", "text.en": "Really?"},
         "page": {"consent.en": "I agree.", "tags": "en"},
-        "text": {"text": 'name = "x"'},
+        "text": {"toml": 'name = "x"'},
         "undo": {},
         "redo": {},
         "decide": {"of": "smokes", "answer": "answer", "code": "9"},

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from incrowd.characters import on_one_line
 from incrowd.studio.document import Operation, Raw
 from incrowd.studio.operations import SetQuestion, SetValue, answers, whole_questions
 from incrowd.survey.questions import type_of
@@ -101,7 +102,7 @@ def _read(text: str, kind: type) -> Any:
         return None
     if kind is bool:
         return True if text == YES else text
-    return text if kind is str else number(text, kind)
+    return on_one_line(text) if kind is str else number(text, kind)
 
 
 def share_operations(content: Raw, typed: Typed) -> list[Operation]:

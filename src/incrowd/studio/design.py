@@ -39,6 +39,7 @@ from incrowd.studio.operations import (
     SetValue,
 )
 from incrowd.studio.pages import (
+    TOML_FIELD,
     Studio,
     expected_version,
     form_of,
@@ -559,7 +560,7 @@ def _changed(
         notice = phrase("Undone.") if action == "undo" else phrase("Redone.")
         return view, (notice if done else phrase("There is nothing to undo or redo."),)
     if action == "text":
-        text = _with_ends(project, str(form.get("text", "")))
+        text = _with_ends(project, str(form.get(TOML_FIELD, "")))
         project.save(text, expected=str(form.get("insist") or seen))
         return view, (phrase("The text was saved."),)
     if action not in (*ACTIONS, DECIDE):

@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from incrowd.catalog.sentences import in_words, sentence, system_words
+from incrowd.characters import typed
 from incrowd.errors import IncrowdError, Problem, UsageError
 from incrowd.presentation.shell import templates
 from incrowd.studio.language import LANGUAGES, day, in_language, phrase, preferred
@@ -74,20 +75,23 @@ def unread(error: HTTPException) -> UsageError:
 
 
 MOST_FIELDS = 100_000  # of a form: expected shares of 300 questions are several thousand
-LINE_ENDS = re.compile(r"\r\n|\r")
-WIDTHLESS = re.compile("[\u00ad\u200b\u2060\ufeff]")  # soft hyphens of word processors, and others
+# Fields that have to match a file of answers or a comment, whatever characters are in it.
+EXACT = re.compile(r"(code|was)(\.[0-9]+)?|missing|comment")
+TOML_FIELD = "toml"
 
 
 async def form_of(request: Request) -> FormData:
-    """Return the form of a request, without characters that nobody types: browsers end lines with
-    CR LF, and text from a word processor contains soft hyphens."""
+    """Return the form of a request, with texts as a person typed them (`typed`)."""
     form = await request.form(max_fields=MOST_FIELDS)
-    return FormData(
-        [
-            (name, WIDTHLESS.sub("", LINE_ENDS.sub("\n", each)) if isinstance(each, str) else each)
-            for name, each in form.multi_items()
-        ]
-    )
+    return FormData([(name, _typed(name, each)) for name, each in form.multi_items()])
+
+
+def _typed(name: str, value: UploadFile | str) -> UploadFile | str:
+    if not isinstance(value, str) or EXACT.fullmatch(name):
+        return value
+    if name == TOML_FIELD:  # tabs stay
+        return "\t".join(map(typed, value.split("\t")))
+    return typed(value)
 
 
 def expected_version(form: FormData) -> str:

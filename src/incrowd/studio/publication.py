@@ -14,7 +14,7 @@ import tomlkit
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
 from incrowd.collection.claims import claims_of_plan
-from incrowd.collection.protocol.addresses import checked_address, host, location
+from incrowd.collection.protocol.addresses import as_address, checked_address, host, location
 from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time
 from incrowd.errors import Place, Problem, Unfit, UsageError
 from incrowd.files import write_text
@@ -65,9 +65,7 @@ _NAMED: dict[ServiceRole, NamedService] = {
 
 
 def _address(text: str) -> str:
-    if not text:
-        return ""
-    return checked_address((text if "://" in text else f"https://{text}").rstrip("/"))
+    return checked_address(as_address(text)) if text.strip() else ""
 
 
 def _time(text: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from starlette.datastructures import FormData
 
+from incrowd.characters import on_one_line
 from incrowd.errors import UsageError
 from incrowd.studio.chosen_values import number
 from incrowd.studio.condition_form import typed_condition
@@ -24,6 +25,7 @@ from incrowd.survey.questions import TYPES, type_of
 SHOWN = 5  # answers in a summary
 OF_ANSWERS = ("labels", "shares", "values")  # keys of all types, by answer
 LIMITS = ("minimum", "maximum")  # of numbers that people type
+ON_ONE_LINE = ("title", "label", "option")  # texts without paragraphs, by the beginning of a field
 
 
 # --- what a form shows ----------------------------------------------------------------------------
@@ -140,7 +142,8 @@ def codes_of(asked: Raw, answer: str) -> str:
 
 def text_of(form: FormData, name: str) -> str:
     """Return a field of a form, without spaces around it."""
-    return str(form.get(name, "")).strip()
+    text = str(form.get(name, "")).strip()
+    return on_one_line(text) if name.partition(".")[0] in ON_ONE_LINE else text
 
 
 def new_question(form: FormData, there: Sequence[Any]) -> Raw:

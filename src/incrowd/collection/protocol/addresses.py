@@ -61,10 +61,71 @@ def checked_address(address: str) -> str:
     """
     match = _ADDRESS.fullmatch(address)
     if not match or not _is_host(match["host"]) or int(match["port"] or 1) > MOST_PORT:
-        raise Unfit("collection.no-address")
+        raise _fault(address)
     if match["scheme"] == "http" and not _is_this_machine(match["host"]):
         raise Unfit("collection.no-https")
     return address
+
+
+_SCHEME = re.compile(r"(https?)(:/*|/{2,})(?=[^/0-9]|[0-9]+\.|$)", re.IGNORECASE)
+_OTHER_SCHEME = re.compile(r"([a-z][a-z0-9+.-]*)(://|:(?=[^0-9/]))", re.IGNORECASE)
+_PARTS = re.compile(r"(?P<host>\[[^\]]*\]|[^:/]*)(:(?P<port>[^/]*))?(?P<path>/.*)?")
+_PORT = re.compile(r"[1-9][0-9]{0,4}")
+
+
+def as_address(typed: str) -> str:
+    """Return an address that a person typed, in the form that clients compare: with https:// if it
+    has no scheme (http:// on this machine), the host in lower case, and no / at the end.
+
+    Other mistakes stay: `checked_address` names them.
+    """
+    text = typed.strip()
+    scheme = _SCHEME.match(text)
+    if scheme is None and _OTHER_SCHEME.match(text):
+        return text
+    parts = _PARTS.fullmatch(text[scheme.end() :] if scheme else text)
+    if not text or parts is None:
+        return text
+    named, port = parts["host"].lower(), f":{parts['port']}" if parts["port"] else ""
+    begin = scheme[1].lower() if scheme else "http" if _is_this_machine(named) else "https"
+    return f"{begin}://{named}{port}{(parts['path'] or '').rstrip('/')}"
+
+
+def _fault(address: str) -> Unfit:
+    """Return what is wrong with an address, and what would work."""
+    text = address.strip()
+    scheme = _SCHEME.match(text)
+    if scheme is None and _OTHER_SCHEME.match(text):
+        return Unfit("collection.no-https")
+    rest = text[scheme.end() :] if scheme else text
+    if re.search(r"\s", rest):
+        return Unfit("collection.address-space")
+    if "@" in rest.partition("/")[0]:
+        return Unfit("collection.address-user")
+    if mark := re.search("[?#]", rest):
+        better = as_address(text[: len(text) - len(rest) + mark.start()])
+        return Unfit("collection.address-mark", mark=mark[0], address=better)
+    parts = _PARTS.fullmatch(rest)
+    if parts is None or not parts["host"]:
+        return Unfit("collection.no-address")
+    return _fault_of_parts(parts, as_address(text))
+
+
+def _fault_of_parts(parts: re.Match[str], better: str) -> Unfit:
+    """Return what is wrong with a host, a port or a path. better: the address as clients write
+    it."""
+    named, port = parts["host"].lower(), parts["port"]
+    if port and (not _PORT.fullmatch(port) or int(port) > MOST_PORT):
+        return Unfit("collection.address-port", port=port, most=MOST_PORT)
+    if not named.isascii():
+        return Unfit("collection.address-letters", host=named)
+    if not _is_host(named):
+        return Unfit("collection.address-host", host=named)
+    if better.startswith("http://") and not _is_this_machine(named):
+        return Unfit("collection.no-https")
+    if _ADDRESS.fullmatch(better):
+        return Unfit("collection.address-as", address=better)
+    return Unfit("collection.address-path", path=parts["path"])
 
 
 def _is_host(host: str) -> bool:
