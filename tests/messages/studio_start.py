@@ -3,7 +3,9 @@
 import asyncio
 from types import SimpleNamespace
 
-from incrowd.studio import managing, ready_surveys
+from starlette.datastructures import FormData
+
+from incrowd.studio import managing, question_bank, ready_surveys
 from tests.messages.studio_design import handled, project, request
 
 
@@ -14,7 +16,19 @@ def deleted_with_keys(folder):
     asyncio.run(managing.delete(SimpleNamespace(project=lambda _: of), form))
 
 
+def nothing_chosen(folder):
+    form = FormData()
+
+    async def read():
+        return form
+
+    bank = SimpleNamespace(form=lambda **_: read())
+    asyncio.run(question_bank.insert(SimpleNamespace(project=lambda _: project(folder)), bank))
+
+
 CASES = {
+    "no question of the bank": nothing_chosen,
+    "an unknown question of the bank": lambda _: question_bank.item_of("opinions"),
     "an unknown template": lambda _: ready_surveys.ready_survey("opinions"),
     "a survey without a new name": handled(managing.rename, title=""),
     "keys that are not to be deleted": deleted_with_keys,

@@ -463,6 +463,6 @@ def test_the_first_page_names_surveys_that_are_not_finished(browser, studio, pro
     project.save(TEXT.replace("1000", "1"), expected=version(TEXT))
     studio.projects.create("C", "name = ")
     page = browser.get("/").text
-    assert ">Über uns</a>" in page and "0 questions, 1,000 people" in page
+    assert ">Über uns</a>" in page and "No questions yet" in page
     assert ">Health</a>" in page and "crowd: got 1; should be at least 2" in page
     assert ">c</a>" in page

@@ -169,6 +169,12 @@ class TestBeginning:
         german = browser.get("/", headers={"Accept-Language": "de"}).text
         assert "Ihre erste Umfrage" in german and "Neu hier?" in german
 
+    def test_an_empty_survey_has_the_language_of_the_studio(self, browser, studio):
+        browser.post("/new", data={"title": "A"}, headers={"Accept-Language": "de"})
+        browser.post("/new", data={"title": "B"})
+        texts = [studio.projects.open(name).text() for name in ("a", "b")]
+        assert 'language = "de"' in texts[0] and "language" not in texts[1]
+
     @pytest.mark.parametrize("ready", READY_SURVEYS, ids=lambda each: each.name)
     @pytest.mark.parametrize("language", ["en", "de"])
     def test_one_click_opens_a_ready_survey_in_the_language(self, browser, studio, ready, language):

@@ -262,7 +262,7 @@ def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
         text,
         Fields.of(raw),
         tuple(_summaries(raw, problems, main)),
-        _languages(raw),
+        languages_in(raw),
         problems,
         shown=shown,
         parts=parts,
@@ -382,7 +382,7 @@ def _main_language(raw: Raw) -> str:
     return language if isinstance(language, str) else LANGUAGE
 
 
-def _languages(raw: Raw) -> tuple[str, ...]:
+def languages_in(raw: Raw) -> tuple[str, ...]:
     """Return the languages of a survey, its main language first."""
     framing = (*operations.parts(raw, "section"), *operations.parts(raw, "matrix"), page_texts(raw))
     tables = (*operations.questions(raw), *framing)

@@ -15,10 +15,11 @@ from starlette.routing import BaseRoute
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError, Problem
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.pages import Studio, form_of, render, route
+from incrowd.studio.pages import Studio, form_of, language_of, render, route
 from incrowd.studio.projects import Project, Projects
 from incrowd.studio.ready_surveys import EXAMPLES, READY_SURVEYS
 from incrowd.studio.stages import STAGES, SurveyStage, last_change, stage_of
+from incrowd.survey.words import LANGUAGE
 
 FEW = 6  # surveys that are listed without a search
 
@@ -77,7 +78,7 @@ async def create(studio: Studio, request: Request) -> Response:
     """Begin an empty survey."""
     form = await form_of(request)
     title = str(form.get("title", "")).strip()
-    project = studio.projects.create(title, empty(title))
+    project = studio.projects.create(title, empty(title, language_of(request)))
     return RedirectResponse(f"/p/{project.name}/design", 303)
 
 
@@ -127,6 +128,8 @@ def _unfinished(project: Project, problem: Problem) -> SurveySummary:
     return SurveySummary(project.name, title, number, 0, broken, now)
 
 
-def empty(title: str) -> str:
-    """Return the text of a survey without questions."""
-    return f"name = {quoted(title)}\ncrowd = 1000\n\n[privacy]\nepsilon = 1.0\ndelta = 1e-6\n"
+def empty(title: str, language: str = LANGUAGE) -> str:
+    """Return the text of a survey without questions. language: of the texts that it will have."""
+    main = "" if language == LANGUAGE else f"language = {quoted(language)}\n"
+    text = f"name = {quoted(title)}\n{main}crowd = 1000\n"
+    return f"{text}\n[privacy]\nepsilon = 1.0\ndelta = 1e-6\n"
