@@ -87,6 +87,7 @@ def invited(*questions, **changed):
 
 
 CASES = {
+    "an expected share that is text": lambda _: question(shares={"yes": "much"}),
     "a share in percent without the sign": invited(expected=60),
     "a share that is not a number": invited(expected="most"),
     "a census that is not one": invited(everybody=True, census=False),

@@ -118,3 +118,53 @@ def test_what_cannot_be_planned_has_no_estimate():
 def test_the_crowd_of_the_limit_is_close_to_the_certified_one():
     certified = incrowd.solve(survey(), "crowd", margin=0.02).survey.crowd
     assert crowd_in_the_limit(survey(), margin=0.02) == pytest.approx(certified, rel=0.05)
+
+
+def of_people(privacy=(), open_=False, **people):
+    """Two questions, of which the first divides the people."""
+    department = {"id": "d", "type": "choice", "options": ["a", "b", "c"]}
+    asked = department | ({"open": True} if open_ else {"shares": {"a": 0.6, "b": 0.3, "c": 0.1}})
+    return incrowd.Survey.of(
+        {
+            "name": "A",
+            "people": {"invited": 9000, "expected": 0.5} | people,
+            "privacy": {"epsilon": 1.0} | dict(privacy),
+            "question": [asked, {"id": "b", "type": "yesno"}],
+            "table": [] if open_ else [{"questions": ["d", "b"]}],
+        }
+    )
+
+
+def test_errors_are_those_of_the_people_who_will_answer():
+    asked = of_people()
+    plan = incrowd.plan(asked)
+    seen = outlook(plan, asked.expected_answers)
+    assert seen.people == 4500 > asked.crowd
+    few = outlook(plan)
+    scale = math.sqrt(asked.crowd / 4500)
+    assert errors(seen) == pytest.approx([scale * error for error in errors(few)])
+
+
+def test_shares_within_a_small_group_are_those_of_its_people():
+    """Almost without noise: one in ten of 4,500 people, a share of one half."""
+    seen = estimate(of_people({"epsilon": 20.0}))
+    (table,) = (each for each in seen.tables if len(each.questions) == 2)
+    within = {each.question: each for each in table.within}
+    assert (within["d"].answer, within["d"].share) == ("c", pytest.approx(0.1))
+    assert within["d"].standard_error == pytest.approx(0.5 / math.sqrt(450), rel=0.02)
+    assert within["b"].standard_error == pytest.approx(math.sqrt(0.6 * 0.4 / 2250), rel=0.02)
+    assert seen.margins[1] == within["d"].standard_error
+
+
+@pytest.mark.parametrize("noise", ["devices", "services"])
+def test_groups_of_equal_size_have_their_own_errors_and_one_of_all(noise):
+    """All groups: the mean of three independent estimates."""
+    seen = estimate(of_people({"noise": noise}, open_=True))
+    (table,) = seen.tables
+    assert seen.people == 1500 and seen.answers.people == 4500
+    assert table.overall_error == pytest.approx(table.forecast.standard_error / math.sqrt(3))
+
+
+def test_the_smallest_group_is_named():
+    seen = estimate(of_people(open_=True, groups={"a": 5000, "b": 3000, "c": 1000}))
+    assert seen.answers.smallest == "c" and seen.people == 500

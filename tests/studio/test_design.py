@@ -111,7 +111,7 @@ def test_a_form_that_is_sent_as_it_was_shown_changes_nothing(save, project, id):
 
 
 def test_a_question_is_edited_in_place(save, raw, project):
-    save("health", **{"text.en": "How do you feel?", "is.optional": "on", "share.0": "0,5"})
+    save("health", **{"text.en": "How do you feel?", "is.optional": "on", "share.0": "50"})
     asked = raw()["question"][1]
     assert asked["text"] == {"en": "How do you feel?", "de": "Wie geht es Ihnen?"}
     assert asked["optional"] is True and asked["shares"] == {"good": 0.5}
@@ -404,7 +404,7 @@ def test_problems_are_shown_where_they_belong(browser, project):
     page = browser.get("/p/health/design").text
     places = {
         "options of health": ('id="question-2"', 'id="question-3"'),
-        "crowd: got 1": ('id="crowd"', 'id="language"'),
+        "crowd: got 1": ('id="people-help"', 'id="more-survey"'),
         "helth": ('id="tables"', 'id="regressions"'),
     }
     for text, (start, end) in places.items():
@@ -466,3 +466,21 @@ def test_the_first_page_names_surveys_that_are_not_finished(browser, studio, pro
     assert ">Über uns</a>" in page and "No questions yet" in page
     assert ">Health</a>" in page and "crowd: got 1; should be at least 2" in page
     assert ">c</a>" in page
+
+
+def test_the_page_asks_who_is_invited_and_says_what_follows(browser, project, post, raw):
+    post("survey", name="Health", language="en", crowd="1000", invited="450", expected="60,5")
+    assert raw()["people"] == {"invited": 450, "expected": 0.605} and "crowd" not in raw()
+    page = browser.get("/p/health/design").text
+    assert 'value="60.5"' in page and "/p/health/design/expected" in page
+    text = browser.get("/p/health/design/expected").text
+    assert "Of 450 people who are invited, 61% answer: 272." in text or "60%" in text
+    assert "nothing is released, and everything is deleted" in text
+    post(
+        "survey", name="Health", language="en", crowd="", invited="450", expected="60", census="yes"
+    )
+    assert raw()["people"]["everybody"] is True and "census" not in raw()
+    post(
+        "survey", name="Health", language="en", crowd="200", invited="", expected="60", census="yes"
+    )
+    assert "people" not in raw() and (raw()["crowd"], raw()["census"]) == (200, True)

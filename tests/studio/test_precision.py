@@ -95,11 +95,16 @@ def test_a_conditional_question_is_also_forecast_among_those_who_are_asked(brows
 
 
 def test_open_questions_need_so_many_people_in_each_group(browser, project):
-    assert "Open questions divide" not in browser.get("/p/work/precision").text
+    assert "groups of equal size" not in browser.get("/p/work/precision").text
     lines = 'options = ["f", "m"]\n'
     project.survey_path.write_text(SURVEY.replace(lines, f"{lines}open = true\n"))
     page = browser.get("/p/work/precision").text
-    assert "into 2 groups" in page and "needs 5,000 people" in page
+    assert "10,000 answers: ±" in page and "in a group (5,000 answers)" in page
+    assert "2 groups of equal size" in page and "fewer than 5,050 people" in page
+    margins = re.search(r"± ([\d.]+) points overall, ± ([\d.]+) in a group", page)
+    overall, group = map(float, margins.groups())
+    assert overall == pytest.approx(group / 2**0.5, abs=0.1)  # twice as many people
+    assert "These intervals: in one group." in page and "All groups together" in page
 
 
 def test_a_slider_changes_the_pictures_and_not_the_file(browser, project):
@@ -111,9 +116,6 @@ def test_a_slider_changes_the_pictures_and_not_the_file(browser, project):
         f"{196 * table.forecast.standard_error:.1f}" for table in seen.tables
     ]
     assert "<html" not in response.text
-    assert (
-        '<div id="people-answer" hx-swap-oob="innerHTML"></div>' in response.text
-    )  # it was for others
     assert project.survey_path.read_text() == SURVEY
 
 
@@ -121,9 +123,12 @@ def test_kept_values_change_only_their_own_lines(browser, project):
     page = browser.get("/p/work/precision").text
     changed = {"crowd": "8000", "delta": "1e-8", "local_epsilon": "6", "share-1-0": "60"}
     response = browser.post("/p/work/precision/keep", data=fields(page) | changed)
-    assert response.status_code == 422  # the shares sum to 1.1
-    assert 'value="8000"' in response.text and "should sum to 1" in response.text
-    assert project.survey_path.read_text() == SURVEY
+    assert response.status_code == 303  # the shares sum to 1.1, and are not saved
+    assert Survey.load(project.survey_path).shares["stress"] == (0.5, 0.3, 0.2)
+    response = browser.post("/p/work/precision", data=fields(page) | changed)
+    assert 'value="8000"' in response.text and "the shares add up to 110%" in response.text
+    assert "<svg" in response.text
+    project.save(SURVEY, expected=project.current_version())
     changed |= {"share-1-1": "20"}
     response = browser.post("/p/work/precision/keep", data=fields(page) | changed)
     assert response.status_code == 303
@@ -488,3 +493,100 @@ def test_a_job_of_certifying_ends_with_why_there_is_no_guarantee():
     for job in (certified_plan, lambda *asked: certified_crowd(*asked, 0.02)):
         with pytest.raises(UsageError, match=r"privacy\.analysis: got 'outlier'"):
             job(lambda _: None, survey)
+
+
+def invited(text=SURVEY, groups=""):
+    """The survey with who is invited in place of the crowd."""
+    people = f'[people]\ninvited = 10000\nexpected = "60%"\n{groups}\n[privacy]'
+    return text.replace("crowd = 5000  # all of us\n", "").replace("[privacy]", people)
+
+
+def test_who_is_invited_replaces_the_crowd_when_it_is_first_stated(browser, project):
+    page = browser.get("/p/work/precision").text
+    typed = {"invited": "450", "expected": "60"}
+    browser.post("/p/work/precision/keep", data=fields(page) | typed)
+    survey = Survey.load(project.survey_path)
+    assert (survey.people.invited, survey.people.expected, survey.crowd) == (450, 0.6, 196)
+    assert "crowd" not in tomllib.loads(project.text())
+    page = browser.get("/p/work/precision").text
+    assert "270 answers: ±" in page and "fewer than 216 people" in page
+    browser.post("/p/work/precision/keep", data=fields(page) | {"crowd": "300"})
+    page = browser.get("/p/work/precision").text
+    assert "Only 270 answers are expected where a release needs 320" in page
+
+
+def test_the_sizes_of_groups_are_typed(browser, project):
+    lines = 'options = ["f", "m"]\n'
+    project.survey_path.write_text(invited(SURVEY.replace(lines, f"{lines}open = true\n")))
+    page = browser.get("/p/work/precision").text
+    assert "2 groups of equal size" in page
+    sizes = {"group.f": "9000", "group.m": "1000"}
+    browser.post("/p/work/precision/keep", data=fields(page) | sizes)
+    survey = Survey.load(project.survey_path)
+    assert survey.people.groups == {"f": 9000, "m": 1000} and survey.people.invited == 10_000
+    page = browser.get("/p/work/precision").text
+    assert "in the smallest group (m, 600 answers)" in page
+
+
+def answered_for(html, kind):
+    return re.findall(rf'data-{kind}="(\w+)"', html)
+
+
+def test_an_answer_names_the_values_that_it_is_for(browser, project):
+    """The page marks answers whose values are not those of the figures as outdated."""
+    sent = fields(browser.get("/p/work/precision").text)
+    (people,) = answered_for(
+        browser.post("/p/work/precision/people", data=sent | {"margin": "4"}, headers=HTMX).text,
+        "inputs",
+    )
+    dropped = sent | {"kind": "drop", "drop-chosen": "sex"}
+    (compared,) = answered_for(
+        browser.post("/p/work/precision/what-if", data=dropped, headers=HTMX).text, "values"
+    )
+
+    def shown(**typed):
+        html = browser.post("/p/work/precision", data=sent | typed, headers=HTMX).text
+        return answered_for(html, "inputs"), answered_for(html, "values")
+
+    assert shown() == ([people], [compared])
+    for_more_people = shown(crowd="6000")
+    assert for_more_people[0] == [people] and for_more_people[1] != [compared]
+    for_less_privacy = shown(epsilon="2")
+    assert for_less_privacy[0] != [people] and for_less_privacy[1] != [compared]
+
+
+def test_certified_people_of_another_question_are_not_shown(browser, project):
+    sent = fields(browser.get("/p/work/precision").text)
+    first = browser.post("/p/work/precision/people", data=sent | {"margin": "4"}, headers=HTMX).text
+    other = sent | {"margin": "4", "epsilon": "2"}
+    browser.post("/p/work/precision/people", data=other, headers=HTMX)
+    (of,) = answered_for(first, "inputs")
+    page = browser.get(f"/p/work/precision/people?margin=4&of={of}", headers=HTMX).text
+    assert "certified</span>" not in page and "stopped" in page
+
+
+def test_people_to_invite_follow_from_who_answers(browser, project):
+    project.survey_path.write_text(invited())
+    sent = fields(browser.get("/p/work/precision").text) | {"margin": "4"}
+    page = browser.post("/p/work/precision/people", data=sent, headers=HTMX).text
+    needed = int(re.search(r"<strong>([\d,]+) people", page)[1].replace(",", ""))
+    invite = int(re.search(r'name="invited" value="(\d+)"', page)[1])
+    text = invited().replace("10000", str(invite))
+    assert Survey.of(tomllib.loads(text)).crowd >= needed
+    fewer = invited().replace("10000", str(invite - 4))
+    assert Survey.of(tomllib.loads(fewer)).crowd < needed
+
+
+def test_one_share_leaves_equal_parts_of_the_rest():
+    raw = tomllib.loads(SURVEY)
+    (edit,) = share_operations(raw, {"share-2-0": "70"})
+    assert edit.entries == {"shares": {"f": 0.7, "m": 0.3}}
+    optional = tomllib.loads(SURVEY.replace('["f", "m"]', '["f", "m"]\noptional = true'))
+    (edit,) = share_operations(optional, {"share-2-0": "70", "share-2-2": "10"})
+    assert edit.entries == {"shares": {"f": 0.7, "m": 0.2, "no answer": 0.1}}
+
+
+def test_joint_tables_show_shares_within_groups(browser, project):
+    page = browser.get("/p/work/precision").text
+    assert "Among those with stress = much (20% of all): at most ±" in page
+    assert "Shares of everybody: At most ±" in page

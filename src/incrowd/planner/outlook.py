@@ -21,8 +21,10 @@ from incrowd.planner.plan import limit_outline
 from incrowd.planner.regression_forecast import expected_fit
 from incrowd.plans import Outline
 from incrowd.plans.sent import sent
+from incrowd.plans.strata import strata
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.survey.formulas import Formula, meant
+from incrowd.survey.participation import ExpectedAnswers
 from incrowd.survey.question import QuestionIds
 
 MOST_LISTED = 36  # cells of a table, the most common ones
@@ -44,11 +46,32 @@ class CellOutlook:
 
 
 @dataclass(frozen=True)
+class WithinOutlook:
+    """The precision of the shares within an answer to one question of a table of two.
+
+    question: whose answers divide the people. answer: the one with the least precise shares. share:
+    the assumed share of people who give it. standard_error: of the least precise share among them.
+    """
+
+    question: str
+    answer: str
+    share: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
 class TableOutlook:
-    """One wanted table: its forecast, and its most common cells in the order of the answers."""
+    """One wanted table: its forecast, and its most common cells in the order of the answers.
+
+    overall_error: the standard error of its largest cell among all people; that of the forecast is
+    for the smallest group, if people are divided into groups. within: of a table of two questions,
+    for the answers to each of them.
+    """
 
     forecast: TableForecast
     cells: tuple[CellOutlook, ...]
+    overall_error: float
+    within: tuple[WithinOutlook, ...] = ()
 
     @property
     def questions(self) -> QuestionIds:
@@ -88,8 +111,9 @@ class RegressionOutlook:
 class Outlook:
     """The expected precision of an outline's wanted tables and regressions.
 
-    people: the crowd. reports: the mean number of reports that a person sends. local_epsilon: of
-    everything that one person sends, if no crowd hides it.
+    people: how many answer; those of the smallest group, if open questions divide them. answers:
+    how many are in which group. reports: the mean number of reports that a person sends.
+    local_epsilon: of everything that one person sends, if no crowd hides it.
     """
 
     people: int
@@ -97,6 +121,18 @@ class Outlook:
     regressions: tuple[RegressionOutlook, ...]
     reports: float
     local_epsilon: float
+    answers: ExpectedAnswers
+
+    @property
+    def margins(self) -> tuple[float, float]:
+        """The largest standard error of the table of a single question: among all people, and in
+        the smallest group; or within the answers to another question, if there are no groups."""
+        single = [each for each in self.tables if len(each.questions) == 1] or [*self.tables]
+        overall = max((each.overall_error for each in single), default=0.0)
+        if self.answers.groups > 1:
+            return overall, max((each.forecast.standard_error for each in single), default=0.0)
+        within = (each.standard_error for table in self.tables for each in table.within)
+        return overall, max(within, default=0.0)
 
 
 def estimate(survey: Survey) -> Outlook:
@@ -104,22 +140,74 @@ def estimate(survey: Survey) -> Outlook:
 
     Raises PrivacyError if no messages meet the guarantee in that limit.
     """
-    return outlook(limit_outline(survey))
+    return outlook(limit_outline(survey), survey.expected_answers)
 
 
-def outlook(outline: Outline) -> Outlook:
-    """Return the expected precision of a plan, or of messages that are not certified, for exactly
-    the survey's crowd. If questions are open, it is that of the smallest stratum."""
-    survey, messages = outline.survey, outline.messages
+def outlook(outline: Outline, answers: ExpectedAnswers | None = None) -> Outlook:
+    """Return the expected precision of a plan, or of messages that are not certified.
+
+    answers: how many people will probably answer; by default exactly the survey's crowd, in each
+    group if questions are open.
+    """
+    answers = answers or of_the_crowd(outline.survey)
+    survey = outline.survey.model_copy(update={"crowd": answers.in_smallest})
+    outline = Outline(survey=survey, messages=outline.messages)
     counted = {frozenset(ids) for ids in survey.counted}
     tables = (each for each in forecast(outline) if frozenset(each.questions) in counted)
+    # The mean of groups with independent errors; exact unless services add noise to unequal groups.
+    overall = math.sqrt(answers.in_smallest / answers.people)
     return Outlook(
-        people=survey.crowd,
-        tables=tuple(TableOutlook(each, tuple(_cells(outline, each))) for each in tables),
+        people=answers.in_smallest,
+        tables=tuple(
+            TableOutlook(
+                each,
+                tuple(_cells(outline, each)),
+                overall * each.standard_error,
+                tuple(_within(outline, each.questions)),
+            )
+            for each in tables
+        ),
         regressions=tuple(_regression(outline, formula) for formula in survey.regressions),
-        reports=sum(message.reports_each for message in messages),
-        local_epsilon=sent(survey, messages, ()).local_epsilon,
+        reports=sum(message.reports_each for message in outline.messages),
+        local_epsilon=sent(survey, outline.messages, ()).local_epsilon,
+        answers=answers,
     )
+
+
+def of_the_crowd(survey: Survey) -> ExpectedAnswers:
+    """Return the answers of exactly the crowd of a survey, in each group."""
+    groups = len(strata(survey)) or 1
+    return ExpectedAnswers(survey.crowd * groups, survey.crowd, groups, equal=groups > 1)
+
+
+def _within(outline: Outline, ids: QuestionIds) -> Iterator[WithinOutlook]:
+    """Yield for each question of a table of two how precise the shares within its answers are.
+
+    The share r = c / A of a cell in its row has the variance of c - r A, over A^2. The noise of the
+    cells is taken to be independent.
+    """
+    survey = outline.survey
+    questions = [survey.question(id) for id in ids]
+    if len(ids) != 2 or not all(each.exclusive and not each.hashed for each in questions):
+        return
+    shape = tuple(len(assumed_shares(survey, each, even=True)) for each in questions)
+    variances = cell_variances(survey, parts_of(survey, outline.messages, ids), ids, even=True)
+    if variances.share.size != math.prod(shape):
+        return
+    share, noise = variances.share.reshape(shape), variances.noise.reshape(shape)
+    for axis, question in enumerate(questions):
+        cells, noises = (share, noise) if axis == 0 else (share.T, noise.T)
+        rows = cells.sum(axis=1, keepdims=True)
+        if not (rows > 0).all():
+            continue
+        r = cells / rows
+        others = noises.sum(axis=1, keepdims=True) - noises
+        drawn = 0.0 if survey.census else r * (1 - r) * rows
+        variance = ((1 - r) ** 2 * noises + r**2 * others + drawn) / rows**2 / survey.crowd
+        errors = np.sqrt(np.max(variance, axis=1))
+        place = int(np.argmax(errors))
+        answer = _answers(survey, question)[place]
+        yield WithinOutlook(question.id, answer, float(rows[place, 0]), float(errors[place]))
 
 
 def _cells(outline: Outline, table: TableForecast) -> Iterator[CellOutlook]:

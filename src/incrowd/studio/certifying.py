@@ -57,8 +57,23 @@ def digest(survey: Survey) -> str:
     return sha256(content(survey).encode()).hexdigest()[:16]
 
 
+def values(survey: Survey) -> str:
+    """Return a short name of everything that the tables of a survey depend on: also of who is
+    invited."""
+    return sha256(f"{content(survey)} {survey.people!r}".encode()).hexdigest()[:16]
+
+
+def inputs(survey: Survey) -> str:
+    """Return a short name of everything that a needed number of people depends on: of all but the
+    people."""
+    people = survey.people and (survey.people.expected, survey.people.groups)
+    others = survey.model_copy(update={"crowd": 0})
+    return sha256(f"{content(others)} {people!r}".encode()).hexdigest()[:16]
+
+
 def certify(studio: Studio, project: Project, survey: Survey) -> Job:
     """Start certifying a survey unless that is running or done; an earlier job is stopped."""
+    survey = survey.as_planned
     job = studio.jobs.get((project.path, "certify"))
     if job and job.state in ("running", "done") and job.arguments == (survey,):
         return job

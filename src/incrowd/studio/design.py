@@ -16,9 +16,16 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from incrowd.errors import Of, Problem, SurveyError, Unfit, UsageError
+from incrowd.errors import IncrowdError, Of, Problem, SurveyError, Unfit, UsageError
 from incrowd.studio import imports, operations, part_forms
-from incrowd.studio.chosen_values import VALUES, value_operations
+from incrowd.studio.chosen_values import (
+    PEOPLE,
+    VALUES,
+    people_values,
+    percent_text,
+    stratum_fields,
+    value_operations,
+)
 from incrowd.studio.condition_form import (
     OPERATORS,
     ConditionForm,
@@ -28,6 +35,7 @@ from incrowd.studio.condition_form import (
     in_main,
 )
 from incrowd.studio.document import Operation, Raw, changed, version
+from incrowd.studio.expected_people import PeopleSummary, people_summary
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.operations import (
     AddQuestion,
@@ -82,7 +90,7 @@ NOISE_KINDS: tuple[tuple[str, Phrase], ...] = (
     ("services", phrase("two services: the shuffler and the collector")),
     ("auto", phrase("automatic: the services, where tables become clearly more precise")),
 )
-ROOTS = ("section", "matrix", "page")
+ROOTS = ("section", "matrix", "page", PEOPLE)
 FRAME = ("consent", "thanks")  # texts before and after the questions
 MOST_PAIRS = 60  # questions in the matrix of tables; with more, tables are chosen below it
 
@@ -92,6 +100,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
     return [
         route(studio, "/p/{name}/design", show, methods=("GET",)),
         route(studio, "/p/{name}/design", change, methods=("POST",)),
+        route(studio, "/p/{name}/design/expected", expected, methods=("GET",)),
     ]
 
 
@@ -755,8 +764,35 @@ def _rendered(
         about=partial(_about, page),
         has_pair=lambda one, other: frozenset((one, other)) in page.pairs,
         seen=page.seen,
+        typed=people_values(page.raw),
+        strata=stratum_fields(page.raw),
+        sizes=_has_sizes(page.raw),
+        percent=percent_text,
     )
     return with_version(response, page.seen)
+
+
+def _has_sizes(raw: Raw) -> bool:
+    """Return whether the survey states how many people are invited in each group."""
+    people = raw.get(PEOPLE)
+    return isinstance(people, dict) and bool(people.get("groups"))
+
+
+async def expected(studio: Studio, request: Request) -> Response:
+    """Return how many people will answer, and how precise the tables will be then: an estimate."""
+    project, language = studio.project(request), language_of(request)
+
+    def summary() -> PeopleSummary:
+        from incrowd.planner.outlook import estimate  # slow to load
+
+        survey = project.survey()
+        return people_summary(survey, estimate(survey), language)
+
+    try:
+        parts: dict[str, Any] = {"summary": await asyncio.to_thread(summary)}
+    except IncrowdError as error:
+        parts = {"summary": None, "problems": lines(error, language)}
+    return render(request, "design_expected.html", project=project, **parts)
 
 
 def _about(page: Page, *parts: str) -> list[Problem]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.studio.language import Phrase, decimal, phrase
@@ -15,8 +15,15 @@ from incrowd.survey import Survey
 
 if TYPE_CHECKING:
     from incrowd.planner.forecast import TableForecast
-    from incrowd.planner.outlook import CellOutlook, Outlook, RegressionOutlook, TableOutlook
+    from incrowd.planner.outlook import (
+        CellOutlook,
+        Outlook,
+        RegressionOutlook,
+        TableOutlook,
+        WithinOutlook,
+    )
     from incrowd.planner.outlook import TermOutlook as Term
+    from incrowd.survey.participation import ExpectedAnswers
 
 TICK = 0.05  # the axis of a table begins and ends at a multiple of it
 MARGIN = 0.005  # between the intervals and the ends of the axis
@@ -79,7 +86,10 @@ class IntervalFigure(NamedTuple):
 
     margin: the largest margin; effective: the number of people without noise, None for a
     regression. hidden: how many cells are not listed. note: why there is no picture, in English.
-    asked: how many people are asked the question, and how precise their answers are.
+    asked: how many people are asked the question, and how precise their answers are. overall: the
+    margin among all people, if they are divided into groups; the others are those of the smallest
+    one. within: the margins of shares within the answers to a question. intervals: whose shares the
+    picture shows, if that is not obvious.
     """
 
     name: str
@@ -94,6 +104,9 @@ class IntervalFigure(NamedTuple):
     note: str = ""
     advice: Phrase | None = None
     asked: Phrase | None = None
+    overall: Phrase | None = None
+    within: tuple[Phrase, ...] = ()
+    intervals: Phrase | None = None
 
 
 def percent(proportion: float, digits: int, language: str) -> str:
@@ -123,11 +136,24 @@ def table_name(ids: Sequence[str]) -> str:
 
 def figures(survey: Survey, outlook: Outlook, language: str) -> tuple[IntervalFigure, ...]:
     """Return the pictures of all tables, then of all regressions."""
-    tables = [_table(survey, table, language) for table in outlook.tables]
-    return (*tables, *(_regression(each, language) for each in outlook.regressions))
+    answers = outlook.answers
+    tables = [_table(survey, table, answers, language) for table in outlook.tables]
+    regressions = [_regression(each, language) for each in outlook.regressions]
+    if answers.groups > 1:
+        note = _of_the_smallest(answers)
+        regressions = [each._replace(intervals=note) for each in regressions]
+    return (*tables, *regressions)
 
 
-def _table(survey: Survey, table: TableOutlook, language: str) -> IntervalFigure:
+def _of_the_smallest(answers: ExpectedAnswers) -> Phrase:
+    if answers.smallest:
+        return phrase("These intervals: in the smallest group, {name}.", name=answers.smallest)
+    return phrase("These intervals: in one group.")
+
+
+def _table(
+    survey: Survey, table: TableOutlook, answers: ExpectedAnswers, language: str
+) -> IntervalFigure:
     forecast, ids = table.forecast, table.questions
     axis = _axis(table.cells)
     mean = ""
@@ -144,6 +170,32 @@ def _table(survey: Survey, table: TableOutlook, language: str) -> IntervalFigure
         hidden=forecast.cells - len(table.cells),
         advice=_advice(forecast),
         asked=_asked(forecast, language),
+        within=tuple(_within(survey, each, language) for each in table.within),
+        **_grouped(table, answers, language),
+    )
+
+
+def _grouped(table: TableOutlook, answers: ExpectedAnswers, language: str) -> dict[str, Any]:
+    """Return what is said of groups, and of all people, if open questions divide them."""
+    if answers.groups > 1:
+        overall = points(HALF_WIDTH * table.overall_error, language)
+        return {
+            "overall": phrase("All groups together: at most ± {margin} points.", margin=overall),
+            "intervals": _of_the_smallest(answers),
+        }
+    if table.within:
+        return {"intervals": phrase("These intervals: shares of everybody.")}
+    return {}
+
+
+def _within(survey: Survey, within: WithinOutlook, language: str) -> Phrase:
+    share = percent(within.share, 0 if round(within.share, 2) >= PRECISE else 1, language)
+    return phrase(
+        "Among those with {question} = {answer} ({share} of all): at most ± {margin} points.",
+        question=within.question,
+        answer=survey.label_of(within.question, within.answer, language),
+        share=share,
+        margin=points(HALF_WIDTH * within.standard_error, language),
     )
 
 

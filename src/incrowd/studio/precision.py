@@ -17,12 +17,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
+from incrowd.catalog.sentences import localized
 from incrowd.errors import IncrowdError, UsageError
-from incrowd.plans.strata import strata
 from incrowd.studio.chosen_values import (
     number,
+    share_faults,
     share_fields,
     share_operations,
+    stratum_fields,
     typed_values,
     value_operations,
 )
@@ -45,6 +47,7 @@ from incrowd.studio.versions import versions_of
 from incrowd.studio.what_if import compared, mergeable, operation_of
 from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
+from incrowd.survey.participation import answers_for
 from incrowd.survey.surveys import survey_in
 
 PageParts = dict[str, Any]
@@ -131,7 +134,7 @@ def _mistaken(request: Request, project: Project, error: Exception) -> Response:
     template = "precision_figures.html" if is_fragment(request) else "precision_unreadable.html"
     problems = lines(error, language_of(request))
     parts: PageParts = {"project": project, "problems": problems, "digest": "", "job": None}
-    parts["new_values"] = False
+    parts |= {"inputs": "", "values": ""}
     return render(request, template, status=422, **parts)
 
 
@@ -144,15 +147,12 @@ async def redraw(studio: Studio, request: Request) -> Response:
         return _mistaken(request, project, error)
     if not is_fragment(request):
         return await _page(studio, request, shown)
-    return await _figures(studio, request, shown, new_values=True)
+    return await _figures(studio, request, shown)
 
 
-async def _figures(
-    studio: Studio, request: Request, shown: Screen, *, new_values: bool = False
-) -> Response:
+async def _figures(studio: Studio, request: Request, shown: Screen) -> Response:
     """Return the fragment with all figures, which are certified if their plan exists."""
     parts = await asyncio.to_thread(_parts, studio, shown, language_of(request))
-    parts["new_values"] = new_values
     status = 422 if parts["problems"] else 200
     return render(request, "precision_figures.html", status=status, **parts)
 
@@ -161,28 +161,31 @@ def _parts(studio: Studio, shown: Screen, language: str) -> PageParts:
     """Return the parts of the fragment with all figures; of a mistaken survey, its problems."""
     # Here, so that the studio starts without loading what plans.
     from incrowd.planner.outlook import estimate, outlook
-    from incrowd.studio.certifying import certificate, digest, promise
+    from incrowd.studio.certifying import certificate, digest, inputs, promise, values
+    from incrowd.studio.expected_people import people_summary
     from incrowd.studio.interval_figures import figures
 
     parts: PageParts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
-    parts["new_values"] = False
+    parts |= {"inputs": "", "values": ""}
     try:
         survey = shown.survey()
         parts["digest"] = digest(survey)
         job = certificate(studio, shown.project, parts["digest"])
         plan = job.result if job and job.state == "done" else None
         parts["job"] = job if plan else None
-        seen = outlook(plan) if plan else estimate(survey)
+        parts |= {"inputs": inputs(survey), "values": values(survey)}
+        seen = outlook(plan, survey.expected_answers) if plan else estimate(survey)
     except IncrowdError as error:
         return parts | {"problems": lines(error, language)}
     return parts | {
+        "faults": share_faults(shown.shown.content, shown.typed),
+        "summary": people_summary(survey, seen, language, plan),
         "figures": figures(survey, seen, language),
         "promise": promise(survey, seen.local_epsilon, language, plan),
         "certified": plan is not None,
         "analysis": survey.privacy.analysis,
-        "people": seen.people,
+        "people": localized(f"{seen.answers.people:,}", language),
         "reports": decimal(seen.reports, 1, language),
-        "groups": len(strata(survey)),
     }
 
 
@@ -207,6 +210,8 @@ async def _page(
         typed=shown.typed,
         seen=shown.shown.version,
         shares=share_fields(shown.shown.content),
+        strata=stratum_fields(shown.shown.content),
+        groups=any(shown.typed.get(name) for name, _ in stratum_fields(shown.shown.content)),
         questions=_questions(shown.shown.content),
         pair=_pair(shown.shown.content),
         failed=lines(problem, language_of(request)) if problem else (),
@@ -279,7 +284,7 @@ async def _save(
             return _mistaken(request, shown.project, error)
         return await _page(studio, request, shown, problem=error, status=422)
     if is_fragment(request):
-        return with_version(await _figures(studio, request, shown, new_values=True), saved.version)
+        return with_version(await _figures(studio, request, shown), saved.version)
     return RedirectResponse(f"/p/{shown.project.name}/precision?kept=1", 303)
 
 
@@ -332,11 +337,17 @@ async def stop(studio: Studio, request: Request) -> Response:
 
 class NeededCrowd(NamedTuple):
     """The answer to how many people are needed. certified: whether it is; error, stopped: why
-    there is none. margin: in points, as typed."""
+    there is none. margin: in points, as typed. of: a short name of the values that it was computed
+    from. invite: how many people to invite, if the survey states how many of them answer; 0 if it
+    does not. groups: in how many groups so many people are needed each.
+    """
 
     margin: str
     number: int
     certified: bool
+    of: str = ""
+    invite: int = 0
+    groups: int = 1
     error: Exception | None = None
     stopped: bool = False
 
@@ -365,7 +376,7 @@ async def people(studio: Studio, request: Request) -> Response:
         return await _page(studio, request, shown, problem=error, status=422, margin=text)
     key = (shown.project.path, "people")
     job = await asyncio.to_thread(studio.jobs.start, key, certified_crowd, survey, margin)
-    answer = NeededCrowd(text, number, certified=False)
+    answer = _needed(text, number, survey)
     if is_fragment(request):
         return render(request, "precision_people.html", project=shown.project, answer=answer)
     await asyncio.to_thread(job.ended.wait, WAIT)
@@ -377,22 +388,45 @@ async def people(studio: Studio, request: Request) -> Response:
 async def poll_people(studio: Studio, request: Request) -> Response:
     """Return the certified number of people; 204 while the job is running."""
     project, text = studio.project(request), request.query_params.get("margin", "")
-    job = studio.jobs.get((project.path, "people"))
+    from incrowd.studio.certifying import inputs
+
+    job, of = studio.jobs.get((project.path, "people")), request.query_params.get("of", "")
+    if job and inputs(job.arguments[0]) != of:  # another window has asked something else since
+        job = None
     if is_running(job):
         return Response(status_code=204)
     answer = _certified_people(job, text) if job else None
     if answer is None:
-        answer = NeededCrowd(text, 0, certified=False, stopped=True)
+        answer = NeededCrowd(text, 0, certified=False, of=of, stopped=True)
     return render(request, "precision_people.html", project=project, answer=answer)
 
 
 def _certified_people(job: Job, text: str) -> NeededCrowd | None:
     """Return the certified answer of a job, or why there is none; None if it has not ended."""
+    from incrowd.studio.certifying import inputs
+
+    survey = job.arguments[0]
     if job.state == "done":
-        return NeededCrowd(text, job.result.survey.crowd, certified=True)
+        answer = _needed(text, job.result.survey.crowd, survey)
+        return answer._replace(certified=True)
     if job.state == "failed":
-        return NeededCrowd(text, 0, certified=False, error=job.error)
+        return NeededCrowd(text, 0, certified=False, of=inputs(survey), error=job.error)
     return None
+
+
+def _needed(text: str, number: int, survey: Survey) -> NeededCrowd:
+    """Return the answer for a number of people, in each group if there are several."""
+    from incrowd.planner.outlook import of_the_crowd
+    from incrowd.studio.certifying import inputs
+
+    people, groups = survey.people, of_the_crowd(survey).groups
+    invite = 0
+    if people and not people.groups:
+        services = survey.privacy.noise == "services"
+        invite = groups * people.to_invite(number if services else answers_for(number))
+    return NeededCrowd(
+        text, number, certified=False, of=inputs(survey), invite=invite, groups=groups
+    )
 
 
 async def compare_noise(studio: Studio, request: Request) -> Response:
@@ -439,7 +473,8 @@ def _noise(studio: Studio, request: Request, project: Project, job: Job | None) 
 class ProposedChange(NamedTuple):
     """A change of the survey: its kind, what was chosen, in words, and the compared tables.
 
-    kind: "" if only the typed values change.
+    kind: "" if only the typed values change. of: a short name of the values that the tables were
+    computed from.
     """
 
     kind: str
@@ -447,6 +482,7 @@ class ProposedChange(NamedTuple):
     words: Phrase | str = ""
     rows: tuple[Any, ...] = ()
     at: str = ""
+    of: str = ""
 
 
 async def compare(studio: Studio, request: Request) -> Response:
@@ -473,10 +509,11 @@ def chosen_change(form: FormData) -> tuple[str, tuple[str, ...]]:
 
 def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) -> ProposedChange:
     from incrowd.planner.outlook import estimate
+    from incrowd.studio.certifying import values
 
-    after = shown.survey(shown.operations(kind, chosen))
-    rows = compared(estimate(shown.survey()), estimate(after), language)
-    return ProposedChange(kind, chosen, _words(kind, chosen), rows)
+    now, after = shown.survey(), shown.survey(shown.operations(kind, chosen))
+    rows = compared(estimate(now), estimate(after), language)
+    return ProposedChange(kind, chosen, _words(kind, chosen), rows, of=values(now))
 
 
 def _words(kind: str, chosen: tuple[str, ...]) -> Phrase:

@@ -13,7 +13,7 @@ from starlette.datastructures import FormData
 
 from incrowd.characters import on_one_line
 from incrowd.errors import UsageError
-from incrowd.studio.chosen_values import number
+from incrowd.studio.chosen_values import number, share_of
 from incrowd.studio.condition_form import typed_condition
 from incrowd.studio.document import Raw
 from incrowd.studio.operations import answers
@@ -362,7 +362,7 @@ def _labels(
 def _shares(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, Any]:
     typed = {name: text_of(form, f"share.{place}") for place, _, name in rows if name}
     typed[NO_ANSWER] = text_of(form, "share.none")
-    return {name: number(text) for name, text in typed.items() if text}
+    return {name: share_of(text) for name, text in typed.items() if text}
 
 
 def _codes(form: FormData, rows: Sequence[tuple[int, str, str]], before: Raw) -> dict[str, str]:

@@ -42,6 +42,11 @@ def crowd_of(answers: int) -> int:
     return min(counted_on - LEAST_RESERVE, counted_on * RESERVED // (RESERVED + 1))
 
 
+def answers_for(crowd: int) -> int:
+    """Return the least expected number of answers for which a crowd follows."""
+    return math.ceil(people_of_release(crowd) / COUNTED_ON)
+
+
 def _share(written: Any) -> Any:
     """Return a share that is written in percent, such as "60%", as a proportion."""
     if not isinstance(written, str):
@@ -59,9 +64,10 @@ def _share(written: Any) -> Any:
 
 
 class ExpectedAnswers(NamedTuple):
-    """The expected number of people who answer: in all, and in the smallest group that is released
-    by itself. groups: how many groups there are; equal: whether they are assumed to be equally
-    large, since their sizes are not stated. smallest: the name of the smallest one, or ""."""
+    """The expected number of people who answer: in all groups that are released, and in the
+    smallest of them. groups: how many groups there are; 1 without open questions. equal: whether
+    they are assumed to be equally large, since their sizes are not stated. smallest: the name of
+    the smallest one, or ""."""
 
     people: int
     in_smallest: int
@@ -93,17 +99,27 @@ class Participation(Frozen):
         """Return how many of some invited people will probably answer, rounded down."""
         return int(Fraction(repr(self.expected)) * invited)
 
-    def answers(self, groups: int) -> ExpectedAnswers:
-        """Return the expected number of answers. groups: the number of strata; 0 without any."""
-        people = self.answering(self.invited)
+    def to_invite(self, answers: int) -> int:
+        """Return how many people to invite so that so many will probably answer."""
+        return math.ceil(answers / Fraction(repr(self.expected)))
+
+    def answers(self, groups: int, needed: int = 0) -> ExpectedAnswers:
+        """Return the expected number of answers, at least 2 in each group.
+
+        groups: the number of strata; 0 without any. needed: the answers that the release of a group
+        needs; smaller groups do not count, unless all are smaller.
+        """
         if not groups:
+            people = max(2, self.answering(self.invited))
             return ExpectedAnswers(people, people)
-        sizes = {name: size for name, size in self.groups.items() if size}
+        sizes = {name: max(2, self.answering(size)) for name, size in self.groups.items() if size}
         if not sizes:
-            return ExpectedAnswers(people, self.answering(self.invited // groups), groups, True)
-        smallest = min(sizes, key=sizes.__getitem__)
-        answering = self.answering(sizes[smallest])
-        return ExpectedAnswers(people, answering, len(sizes), smallest=smallest)
+            each = max(2, self.answering(self.invited // groups))
+            return ExpectedAnswers(each * groups, each, groups, equal=True)
+        released = {name: size for name, size in sizes.items() if size >= needed} or sizes
+        smallest = min(released, key=released.__getitem__)
+        people, least = sum(released.values()), released[smallest]
+        return ExpectedAnswers(people, least, len(released), smallest=smallest)
 
 
 def invited_in(raw: Mapping[str, Any]) -> int:

@@ -257,7 +257,7 @@ def derived_crowd(survey: WrittenSurvey) -> int:
     Where services add the noise, no crowd hides anybody: it is then the expected number of answers.
     Raises SurveyError if so few people will answer that nothing could be released.
     """
-    expected = survey.expected_answers
+    expected = survey.expected_answers  # no group has the crowd so far: all of them count
     if expected is None:
         return survey.crowd
     answers, services = expected.in_smallest, survey.privacy.noise == "services"

@@ -68,6 +68,8 @@ def wording(error: Mapping[str, Any]) -> Sentence:
     if kind in SHAPES:
         key = [key for key in error["loc"] if isinstance(key, str)][-1]
         return sentence(PARTS.get(key, KINDS[kind]))
+    if "shares" in error["loc"] and KINDS.get(kind) == "survey.number":
+        return sentence("survey.share-number")
     return sentence(KINDS.get(kind, "survey.not-allowed"))
 
 

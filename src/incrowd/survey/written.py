@@ -152,8 +152,11 @@ class WrittenSurvey(Frozen):
     @property
     def expected_answers(self) -> ExpectedAnswers | None:
         """The expected number of people who answer, if the survey states who is invited."""
+        if self.people is None:
+            return None
         groups = math.prod(len(question.recorded) for question in self.open) if self.open else 0
-        return self.people.answers(groups) if self.people else None
+        needed = self.least if self.privacy.noise == "services" else self.crowd
+        return self.people.answers(groups, needed)
 
     @property
     def open(self) -> tuple[AnyQuestion, ...]:

@@ -64,3 +64,14 @@ document.addEventListener("click", (event) => {
   field.dispatchEvent(new Event("input", { bubbles: true }))
   field.focus()
 })
+
+// An answer says which values it was computed from. If others are shown by now, it is outdated.
+function markOutdated() {
+  const figures = document.getElementById("figures")
+  for (const kind of ["values", "inputs"])
+    for (const each of document.querySelectorAll(`[data-${kind}]:not(#figures)`)) {
+      const outdated = each.dataset[kind] !== figures.dataset[kind]
+      for (const part of each.children) part.hidden = part.classList.contains("outdated") !== outdated
+    }
+}
+document.addEventListener("htmx:after:swap", markOutdated)

@@ -1,0 +1,158 @@
+"""How many people will answer, what happens if they are too few, and how precise the tables are
+then: in words, for the pages of design and precision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from incrowd.catalog.sentences import localized
+from incrowd.estimation.intervals import HALF_WIDTH
+from incrowd.studio.interval_figures import percent, points
+from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.publication import needed_people, needs_no_crowd
+from incrowd.survey import Survey
+
+if TYPE_CHECKING:
+    from incrowd.planner.outlook import Outlook
+    from incrowd.plans import Plan
+
+
+class PeopleSummary(NamedTuple):
+    """The lines about the people of a survey.
+
+    margins: how precise the tables are. answers: how many people are expected, and what the crowd
+    is. below: what happens if fewer answer. groups: what is assumed of the groups, or None. short:
+    why nothing would be released if as many answer as expected, or None.
+    """
+
+    margins: Phrase
+    answers: Phrase
+    below: Phrase
+    groups: Phrase | None = None
+    short: Phrase | None = None
+
+
+def people_summary(
+    survey: Survey, seen: Outlook, language: str, plan: Plan | None = None
+) -> PeopleSummary:
+    """Return the lines for an outlook. plan: once it is certified."""
+    needed = needed_people(survey, plan)
+    expected = seen.answers.in_smallest
+    return PeopleSummary(
+        _margins(seen, language),
+        _answers(survey, seen, language, plan),
+        _below(survey, needed, language, plan),
+        _groups(seen, language),
+        _short(seen, needed, language) if survey.people and expected < needed else None,
+    )
+
+
+def _number(value: int, language: str) -> str:
+    return localized(f"{value:,}", language)
+
+
+def _margins(seen: Outlook, language: str) -> Phrase:
+    overall, group = (points(HALF_WIDTH * each, language) for each in seen.margins)
+    people = _number(seen.answers.people, language)
+    if seen.answers.groups > 1 and seen.answers.smallest:
+        return phrase(
+            "{people} answers: ± {overall} points overall, ± {group} in the smallest group "
+            "({name}, {few} answers).",
+            people=people,
+            overall=overall,
+            group=group,
+            name=seen.answers.smallest,
+            few=_number(seen.answers.in_smallest, language),
+        )
+    if seen.answers.groups > 1:
+        return phrase(
+            "{people} answers: ± {overall} points overall, ± {group} in a group ({few} answers).",
+            people=people,
+            overall=overall,
+            group=group,
+            few=_number(seen.answers.in_smallest, language),
+        )
+    within = max(
+        (each for table in seen.tables for each in table.within),
+        key=lambda each: each.standard_error,
+        default=None,
+    )
+    if within is None:
+        return phrase("{people} answers: ± {overall} points.", people=people, overall=overall)
+    return phrase(
+        "{people} answers: ± {overall} points overall, ± {group} among the {few} people with "
+        "{question} = {answer}.",
+        people=people,
+        overall=overall,
+        group=group,
+        few=_number(int(within.share * seen.people), language),
+        question=within.question,
+        answer=within.answer,
+    )
+
+
+def _answers(survey: Survey, seen: Outlook, language: str, plan: Plan | None) -> Phrase:
+    crowd = _number(survey.crowd, language)
+    if survey.people is None:
+        if needs_no_crowd(survey, plan):
+            return phrase("{people} people are expected to answer.", people=crowd)
+        return phrase("The promise counts on {people} people.", people=crowd)
+    values = {
+        "invited": _number(survey.people.invited, language),
+        "share": percent(survey.people.expected, 0, language),
+        "people": _number(seen.answers.people, language),
+    }
+    if needs_no_crowd(survey, plan):
+        return phrase("Of {invited} people who are invited, {share} answer: {people}.", **values)
+    return phrase(
+        "Of {invited} people who are invited, {share} answer: {people}. The promise counts on "
+        "{crowd} of them, in case fewer answer.",
+        **values,
+        crowd=crowd,
+    )
+
+
+def _below(survey: Survey, needed: int, language: str, plan: Plan | None) -> Phrase:
+    people = _number(needed, language)
+    if survey.open and survey.small_strata == "merge":
+        return phrase(
+            "Groups in which fewer than {people} people answer are released together, if they are "
+            "enough together; otherwise, their answers are deleted unread.",
+            people=people,
+        )
+    if survey.open:
+        return phrase(
+            "A group in which fewer than {people} people answer is not released; its answers are "
+            "deleted unread.",
+            people=people,
+        )
+    if needs_no_crowd(survey, plan):
+        return phrase(
+            "If fewer than {people} people answer, nothing is released, and everything is deleted.",
+            people=people,
+        )
+    return phrase(
+        "If fewer than {people} people answer, nothing is released, and everything is deleted: "
+        "{crowd} whom the promise counts on, and a reserve of {reserve}.",
+        people=people,
+        crowd=_number(survey.crowd, language),
+        reserve=_number(needed - survey.crowd, language),
+    )
+
+
+def _groups(seen: Outlook, language: str) -> Phrase | None:
+    if seen.answers.groups < 2 or not seen.answers.equal:
+        return None
+    return phrase(
+        "This assumes {groups} groups of equal size. State the sizes, and the smallest one counts.",
+        groups=_number(seen.answers.groups, language),
+    )
+
+
+def _short(seen: Outlook, needed: int, language: str) -> Phrase:
+    return phrase(
+        "Only {people} answers are expected where a release needs {needed}: probably, nothing "
+        "would be released. Invite more people, or leave the minimum number empty.",
+        people=_number(seen.answers.in_smallest, language),
+        needed=_number(needed, language),
+    )
