@@ -179,6 +179,7 @@ PLAN_ALONE = {
 }
 BEFOREHAND = ("send", "page", "card", "shuffler init")
 OTHERS = {
+    "host",
     "open",
     "collector",
     "inviter",
@@ -190,6 +191,7 @@ OTHERS = {
 SILENT = {  # they promise nothing to anybody
     *("init", "check", "randomize", "tally", "invitations", "first-mixer", "second-mixer"),
     "confirm-clock",
+    "confirm-release",
     "privacy",  # what a noise does in any crowd; nobody was asked
 }
 

@@ -79,7 +79,9 @@ def test_the_tables_of_settings_are_those_of_the_code(role):
     assert {variable: name for name, variable, _ in rows} == settings(role)
     for name, _, default in rows:
         known = role.model_fields[name].default
-        if isinstance(known, (int, float)):
+        if isinstance(known, bool):
+            assert default == str(known).lower(), name
+        elif isinstance(known, (int, float)):
             assert float(default) == known, name
         elif isinstance(known, str):
             assert default == f"`{known}`", name

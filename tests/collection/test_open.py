@@ -17,8 +17,9 @@ import pytest
 
 from incrowd.cli import live
 from incrowd.collection.device.device import Device
+from incrowd.collection.page.serving import page_application
 from incrowd.collection.protocol.addresses import Link
-from incrowd.collection.rehearsal import Visit, page_application
+from incrowd.collection.rehearsal import Visit
 from tests.conftest import slowly
 
 PEOPLE = 60

@@ -13,6 +13,8 @@ from incrowd.collection.collector.opening import Opener
 from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
 from incrowd.collection.folders import exclusive
+from incrowd.collection.handover import Handover, confirm_delivery
+from incrowd.collection.hosting import with_settings
 from incrowd.collection.machine import system
 from incrowd.collection.parallel import in_processes
 from incrowd.collection.protocol.release import Header
@@ -151,7 +153,22 @@ def stopped(folder):
     service.go_on(1)
 
 
+def handed_over(folder):
+    write_private(folder / "bundle.json", INVITED.encoded)
+    Handover(folder / "handover")(START, file(folder, "body", BODY))
+    confirm_delivery(folder, "0" * 32)
+
+
+def empty_handover(folder):
+    write_private(folder / "bundle.json", INVITED.encoded)
+    confirm_delivery(folder, "0" * 32)
+
+
 CASES = {
+    "host: another name": lambda folder: with_settings(folder / "mixer.toml"),
+    "host: no settings": lambda folder: with_settings(folder / "shuffler.toml"),
+    "confirm: nothing is handed over": empty_handover,
+    "confirm: another code": handed_over,
     "a token that is guessed": lambda folder: with_variable(
         CollectorSettings, folder, "INCROWD_COLLECTOR_TOKEN", "guessed"
     ),

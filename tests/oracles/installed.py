@@ -83,6 +83,8 @@ NEEDING = {
         "second-mixer check": "second-mixer check missing",
         "collector run": "collector run missing",
         "collector check": "collector check missing",
+        "host": "host missing/shuffler.toml",
+        "confirm-release": "confirm-release CODE missing",
         "demo --live": "demo --live --people 1",
     },
     "proved": {"verify --proved": "verify plan.json --proved"},

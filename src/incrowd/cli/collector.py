@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from incrowd.cli.console import print_findings, print_json, say
+from incrowd.cli import mixing
+from incrowd.cli.console import print_json, say
 from incrowd.cli.later import CommandGroup
-from incrowd.cli.mixing import run_service
 from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
@@ -81,25 +81,9 @@ def run(
     Example:
       incrowd collector run collector --bundle bundle.json
     """
-    from incrowd.collection.collector.app import application
-    from incrowd.collection.collector.dashboard import PATH as DASHBOARD
-    from incrowd.collection.collector.keeper import is_complete, keep_bundle
-    from incrowd.collection.collector.places import CollectorPlaces, load_private
-    from incrowd.collection.folders import exclusive
-    from incrowd.collection.machine import protect, system
-    from incrowd.collection.settings import CollectorSettings, load_settings
+    from incrowd.collection.settings import CollectorSettings
 
-    places, settings = CollectorPlaces(folder), load_settings(CollectorSettings, folder)
-    collected = keep_bundle(places, bundle)
-    if is_complete(places, collected, system()) and not places.private.exists():
-        say("everything is opened and the private key is destroyed; there is nothing left to do")
-        return
-    protect()
-    # Nothing here may refer to the private key: the service forgets it when everything is open.
-    service = application(folder, collected, load_private(places.private, collected), settings)
-    lines = [f"dashboard at {DASHBOARD}; it asks for the token"] if settings.token else []
-    with exclusive(folder, "collector"):
-        run_service(settings, collected, service, *lines)
+    mixing.run(CollectorSettings, folder, bundle)
 
 
 @app.command()
@@ -112,12 +96,6 @@ def check(folder: CollectorFolder, json: AsJson = False) -> None:
     Example:
       incrowd collector check collector
     """
-    from incrowd.collection.collector import keeper
-    from incrowd.collection.collector.keeper import keep_bundle
-    from incrowd.collection.collector.places import CollectorPlaces
-    from incrowd.collection.machine import system
-    from incrowd.collection.settings import CollectorSettings, load_settings
+    from incrowd.collection.settings import CollectorSettings
 
-    places = CollectorPlaces(folder)
-    load_settings(CollectorSettings, folder)
-    print_findings(keeper.check_machine(places, keep_bundle(places, None), system()), json)
+    mixing.check(CollectorSettings, folder, json)

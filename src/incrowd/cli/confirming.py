@@ -1,4 +1,4 @@
-"""The command `confirm-clock`: let services act on the time of this machine at once."""
+"""What a person confirms to a service: its clock, or that what it handed over has arrived."""
 
 from __future__ import annotations
 
@@ -47,3 +47,27 @@ def confirm_clock(
         print_json({"time": shown, "folders": list(map(str, folders))})
         return
     say(f"confirmed that it is {shown}; what depends on the time alone no longer waits")
+
+
+def confirm_release(
+    code: Annotated[str, typer.Argument(metavar="CODE", help="The code that the collector shows.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the service.")],
+    json: AsJson = False,
+) -> None:
+    """Confirm that the collector has a file that a service handed over.
+
+    If the collector's address in the bundle is https://collector.invalid, a service writes what it
+    would send into FOLDER/handover. The collector shows a code when it has the file. Only when CODE
+    is confirmed does the service delete what it stored, and destroy its keys.
+
+    \b
+    Example:
+      incrowd confirm-release 9KXQ-2C4T-5M8Z-0R7V-1F6W-3G9B-8H2N-4P5D shuffler
+    """
+    from incrowd.collection.handover import confirm_delivery
+
+    file = confirm_delivery(folder, code)
+    if json:
+        print_json({"file": str(file)})
+        return
+    say(f"confirmed {file.name}; within a minute, the service deletes what it no longer needs")

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from incrowd.cli import mixing
 from incrowd.cli.console import print_json, say
 from incrowd.cli.later import CommandGroup
-from incrowd.cli.mixing import BundleFile, check_mixer, run_mixer
+from incrowd.cli.mixing import BundleFile
 from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
@@ -40,22 +41,20 @@ def init(folder: FirstMixerFolder, json: AsJson = False) -> None:
     Example:
       incrowd first-mixer init first
     """
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    from incrowd.collection.mixer.setup import create
+    from incrowd.collection.mixer.setup import make_keys
     from incrowd.collection.settings import FirstMixerSettings, load_settings
     from incrowd.files import PRIVATE_FOLDER
 
-    settings, private = load_settings(FirstMixerSettings, folder), Ed25519PrivateKey.generate()
+    settings = load_settings(FirstMixerSettings, folder)
     make_folder(folder, "folder", PRIVATE_FOLDER)
-    create(settings, private)
-    key = private.public_key().public_bytes_raw().hex()
+    public = make_keys(settings)
     if json:
-        print_json({"key": key, "file": str(settings.signing_file)})
+        print_json(public | {"file": str(settings.public_file)})
         return
     say(f"wrote {settings.signing_file}: secret; keep it out of backups")
-    say("for the inviter, who puts it into the file about the collection:")
-    typer.echo(f'key = "{key}"')
+    say(f"wrote {settings.public_file}: give it to the inviter, who puts it into the bundle")
+    for name, value in public.items():
+        typer.echo(f'{name} = "{value}"')
 
 
 @app.command()
@@ -72,13 +71,9 @@ def run(
     Example:
       incrowd first-mixer run first --bundle bundle.json
     """
-    from incrowd.collection.mixer.setup import take_bundle
-    from incrowd.collection.settings import FirstMixerSettings, load_settings
+    from incrowd.collection.settings import FirstMixerSettings
 
-    settings = load_settings(FirstMixerSettings, folder)
-    if bundle:
-        take_bundle(settings, bundle)
-    run_mixer(settings)
+    mixing.run(FirstMixerSettings, folder, bundle)
 
 
 @app.command()
@@ -91,6 +86,6 @@ def check(folder: FirstMixerFolder, json: AsJson = False) -> None:
     Example:
       incrowd first-mixer check first
     """
-    from incrowd.collection.settings import FirstMixerSettings, load_settings
+    from incrowd.collection.settings import FirstMixerSettings
 
-    check_mixer(load_settings(FirstMixerSettings, folder), json)
+    mixing.check(FirstMixerSettings, folder, json)

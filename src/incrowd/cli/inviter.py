@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from incrowd.cli.console import print_findings, print_json, say, working
+from incrowd.cli import mixing
+from incrowd.cli.console import print_json, say, working
 from incrowd.cli.inviting import (
     CodesFile,
     NumberArgument,
@@ -20,7 +21,6 @@ from incrowd.cli.inviting import (
     say_secret,
 )
 from incrowd.cli.later import CommandGroup
-from incrowd.cli.mixing import run_with_store
 from incrowd.cli.options import AsJson, PlanArgument, certified, make_folder
 
 CODES = "codes.csv"
@@ -110,12 +110,9 @@ def run(folder: InviterFolder) -> None:
     Example:
       incrowd inviter run inviter
     """
-    from incrowd.collection.inviter.app import application
-    from incrowd.collection.inviter.setup import open_store
-    from incrowd.collection.settings import InviterSettings, load_settings
+    from incrowd.collection.settings import InviterSettings
 
-    settings = load_settings(InviterSettings, folder)
-    run_with_store(settings, open_store, lambda store: application(store, settings))
+    mixing.run(InviterSettings, folder)
 
 
 @app.command()
@@ -128,11 +125,9 @@ def check(folder: InviterFolder, json: AsJson = False) -> None:
     Example:
       incrowd inviter check inviter
     """
-    from incrowd.collection.inviter import setup
-    from incrowd.collection.settings import InviterSettings, load_settings
+    from incrowd.collection.settings import InviterSettings
 
-    settings = load_settings(InviterSettings, folder)
-    print_findings(setup.check(settings, setup.open_store(settings)), json)
+    mixing.check(InviterSettings, folder, json)
 
 
 @app.command()

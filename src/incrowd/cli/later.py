@@ -55,6 +55,11 @@ COMMANDS = {
     ),
     "invitations": ("shuffler:invitations", "Create invitations, on the shuffler's side."),
     "collector": ("collector:app", "Create the collector's key; receive and open releases."),
+    "host": ("host:host", "Run a service from one settings file."),
+    "confirm-release": (
+        "confirming:confirm_release",
+        "Confirm that the collector has a file that a service handed over.",
+    ),
     "confirm-clock": ("confirming:confirm_clock", "Confirm that a service's clock is right."),
     "open": ("open:open_sealed", "Open a release without a server."),
     "studio": ("studio:studio", "Open the studio."),

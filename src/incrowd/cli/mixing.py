@@ -2,75 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from incrowd.cli.console import print_findings, say
 
 if TYPE_CHECKING:
-    from starlette.applications import Starlette
-
-    from incrowd.collection.inviter.store import InviterStore
-    from incrowd.collection.mixer.store.store import Store
-    from incrowd.collection.protocol.bundle import Bundle
-    from incrowd.collection.settings import MixerSettings, ServiceSettings, StoreSettings
-
-AnySettings = TypeVar("AnySettings", bound="StoreSettings")
-AnyStore = TypeVar("AnyStore", bound="Store | InviterStore")
-
+    from incrowd.collection.hosting import OpenedService, ServiceFolder
+    from incrowd.collection.settings import ServiceSettings
 
 BundleFile = Annotated[
     Path | None,
     typer.Option("--bundle", help="The inviter's bundle; needed the first time only."),
 ]
+NOTHING_LEFT = "everything is opened and the private key is destroyed; there is nothing left to do"
 
 
-def run_service(
-    settings: ServiceSettings, bundle: Bundle, application: Starlette, *lines: str
-) -> None:
-    """Serve until stopped. lines: those to print once the service listens, after its address."""
+def run(kind: type[ServiceSettings], folder: Path, bundle: Path | None = None) -> None:
+    """Run the service of a folder until it is stopped. bundle: adopted first, if it is given."""
+    from incrowd.collection.hosting import kind_of, of_folder
+
+    place = of_folder(kind, folder)
+    service_kind = kind_of(place)
+    if bundle and service_kind.adopt:
+        service_kind.adopt(place, bundle)
+    with service_kind.opened(place) as service:
+        if service is None:
+            say(NOTHING_LEFT)
+            return
+        listen(place, service, f"bundle {service.bundle.digest.hex()}; listening on {{}}")
+
+
+def listen(place: ServiceFolder, service: OpenedService, *lines: str) -> None:
+    """Serve until stopped.
+
+    lines: printed once the service listens, with its address in the place of {}; those of the
+    service follow.
+    """
     from incrowd.collection.serving import listening, log_discreetly, serve
 
+    settings = place.settings
     log_discreetly()
     with listening(settings.command, settings.host, settings.port) as door:
         host, port = door.getsockname()[:2]
-        place = f"bundle {bundle.digest.hex()}; listening on {host}, port {port}"
-        serve(application, door, lambda: say("\n".join([place, *lines])))
+        shown = [line.replace("{}", f"{host}, port {port}") for line in lines]
+        serve(service.application, door, lambda: say("\n".join([*shown, *service.lines])))
 
 
-def run_with_store(
-    settings: AnySettings,
-    open_store: Callable[[AnySettings], AnyStore],
-    application: Callable[[AnyStore], Starlette],
-) -> None:
-    """Run a service that stores what devices send, until it is stopped."""
-    from incrowd.collection.machine import protect
-    from incrowd.collection.protocol.bundle import as_time
-    from incrowd.collection.steady import waiting
-
-    protect()
-    store = open_store(settings)
-    lines = waiting(settings.clock_file, as_time(store.bundle.closes))
-    run_service(settings, store.bundle, application(store), *lines)
-    store.engine.dispose()
-
-
-def run_mixer(settings: MixerSettings) -> None:
-    """Receive uploads and pass them on when due, until stopped."""
-    from incrowd.collection.mixer.app import application
-    from incrowd.collection.mixer.setup import open_store
-
-    def served(store: Store) -> Starlette:
-        return application(store, store.bundle, settings)
-
-    run_with_store(settings, open_store, served)
-
-
-def check_mixer(settings: MixerSettings, json: bool) -> None:
+def check(kind: type[ServiceSettings], folder: Path, json: bool) -> None:
     """Print what is wrong with the machine and the folder; exit code 1 if anything is."""
-    from incrowd.collection.mixer import setup
+    from incrowd.collection.hosting import kind_of, of_folder
 
-    print_findings(setup.check(settings, setup.open_store(settings)), json)
+    place = of_folder(kind, folder)
+    print_findings(kind_of(place).findings(place), json)

@@ -59,6 +59,7 @@ def open_sealed(
     from incrowd.collection.collector.places import load_private
     from incrowd.collection.collector.receipt import received
     from incrowd.collection.machine import cores, protect
+    from incrowd.collection.protocol.addresses import is_by_hand
     from incrowd.collection.protocol.bundle import Bundle
     from incrowd.collection.protocol.mixing import release_kind
     from incrowd.collection.taking import Shelf, read_start
@@ -97,7 +98,8 @@ def open_sealed(
     guarantee = None  # of what was counted
     if not receipt.is_refused:
         guarantee = bundle_guarantee(collected, receipt.opened_people)
-    _show(received(receipt, collected), guarantee, output, key, destroyed, json)
+    code = signed.confirmation if is_by_hand(collected.collector_address) else ""
+    _show(received(receipt, collected), guarantee, output, key, destroyed, code, json)
 
 
 @contextmanager
@@ -122,9 +124,13 @@ def _show(
     output: Path,
     key: Path,
     destroyed: bool,
+    code: str,
     json: bool,
 ) -> None:
-    """Show what was opened, its guarantee, and whether the key still exists."""
+    """Show what was opened, its guarantee, and whether the key still exists.
+
+    code: for the mixer that handed over the release, or "".
+    """
     from incrowd.cli import show
     from incrowd.presentation.data import guarantee_facts
     from incrowd.presentation.guarantee_text import guarantee_sentence
@@ -134,13 +140,15 @@ def _show(
             "output": str(output),
             "key_destroyed": destroyed,
             "receipt": receipt.facts,
-        }
+        } | ({"confirmation": code} if code else {})
         print_json(facts | {"guarantee": guarantee and guarantee_facts(guarantee)})
         return
     show.receipts([receipt])
     if guarantee:
         say(guarantee_sentence(guarantee))
     say(f"wrote {output}")
+    if code:
+        say(f"tell the mixer the code {code}, for `incrowd confirm-release`")
     if destroyed:
         say(f"destroyed {key}: everything is opened")
     else:

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from incrowd.cli.console import print_findings, print_json, say
+from incrowd.cli import mixing
+from incrowd.cli.console import print_json, say
 from incrowd.cli.later import CommandGroup
-from incrowd.cli.mixing import BundleFile, run_service
+from incrowd.cli.mixing import BundleFile
 from incrowd.cli.options import AsJson, make_folder
 
 app = typer.Typer(
@@ -80,17 +81,9 @@ def run(
     Example:
       incrowd second-mixer run second-mixer --bundle bundle.json
     """
-    from incrowd.collection.folders import exclusive
-    from incrowd.collection.machine import protect, system
-    from incrowd.collection.mixer.second.app import application
-    from incrowd.collection.mixer.second.keeper import SERVICE, keep_bundle
-    from incrowd.collection.settings import SecondMixerSettings, load_settings
+    from incrowd.collection.settings import SecondMixerSettings
 
-    settings = load_settings(SecondMixerSettings, folder)
-    collected = keep_bundle(settings, bundle, system())
-    protect()
-    with exclusive(folder, SERVICE):
-        run_service(settings, collected, application(settings, collected))
+    mixing.run(SecondMixerSettings, folder, bundle)
 
 
 @app.command()
@@ -103,11 +96,6 @@ def check(folder: SecondMixerFolder, json: AsJson = False) -> None:
     Example:
       incrowd second-mixer check second-mixer
     """
-    from incrowd.collection.machine import system
-    from incrowd.collection.mixer.second.keeper import check_machine, keep_bundle
-    from incrowd.collection.settings import SecondMixerSettings, load_settings
-    from incrowd.collection.steady import CertainClock
+    from incrowd.collection.settings import SecondMixerSettings
 
-    settings = load_settings(SecondMixerSettings, folder)
-    bundle = keep_bundle(settings, None, system())
-    print_findings(check_machine(settings, bundle, CertainClock(system)), json)
+    mixing.check(SecondMixerSettings, folder, json)

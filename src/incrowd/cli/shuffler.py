@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from incrowd.cli import mixing
 from incrowd.cli.console import print_json, say
 from incrowd.cli.inviting import (
     CodesFile,
@@ -20,7 +21,6 @@ from incrowd.cli.inviting import (
     say_secret,
 )
 from incrowd.cli.later import CommandGroup
-from incrowd.cli.mixing import check_mixer, run_mixer
 from incrowd.cli.options import AsJson, PlanArgument, certified, make_folder
 
 app = typer.Typer(
@@ -89,9 +89,9 @@ def run(folder: ShufflerFolder) -> None:
     Example:
       incrowd shuffler run shuffler
     """
-    from incrowd.collection.settings import ShufflerSettings, load_settings
+    from incrowd.collection.settings import ShufflerSettings
 
-    run_mixer(load_settings(ShufflerSettings, folder))
+    mixing.run(ShufflerSettings, folder)
 
 
 @app.command()
@@ -104,9 +104,9 @@ def check(folder: ShufflerFolder, json: AsJson = False) -> None:
     Example:
       incrowd shuffler check shuffler
     """
-    from incrowd.collection.settings import ShufflerSettings, load_settings
+    from incrowd.collection.settings import ShufflerSettings
 
-    check_mixer(load_settings(ShufflerSettings, folder), json)
+    mixing.check(ShufflerSettings, folder, json)
 
 
 def invitations(

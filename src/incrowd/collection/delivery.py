@@ -70,10 +70,11 @@ FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(hours=1)
 class Pauses(Generic[N]):
     """When deliveries are tried again: the pause doubles after each refusal.
 
-    If the clock was set back, nothing waits longer than one pause.
+    If the clock was set back, nothing waits longer than one pause. longest: the longest pause.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest: timedelta = LONGEST_PAUSE) -> None:
+        self.longest = longest
         self._pauses: dict[N, tuple[datetime, timedelta]] = {}
 
     def is_due(self, name: N, now: datetime) -> bool:
@@ -84,4 +85,4 @@ class Pauses(Generic[N]):
     def refused(self, name: N, now: datetime) -> None:
         """Pause deliveries after a refusal."""
         _, pause = self._pauses.get(name, (now, FIRST_PAUSE))
-        self._pauses[name] = now + pause, min(2 * pause, LONGEST_PAUSE)
+        self._pauses[name] = now + pause, min(2 * pause, self.longest)

@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 
 from incrowd.collection.collector.app import application as collector
@@ -186,9 +185,8 @@ def _with_mixers(plan: Plan, folder: Path, addresses: Mapping[str, str]) -> Prep
     of_inviter = InviterSettings(folder=folder / "inviter")
     of_first = FirstMixerSettings(folder=folder / "first-mixer")
     of_second = SecondMixerSettings(folder=folder / "second-mixer")
-    places, signing = CollectorPlaces(folder / "collector"), Ed25519PrivateKey.generate()
-    setup.create(of_first, signing)
-    key = {"key": signing.public_key().public_bytes_raw().hex()}
+    places = CollectorPlaces(folder / "collector")
+    key = setup.make_keys(of_first)
     configuration = {"key_configuration": new_key(places).encoded.hex()}
     terms = MixersTerms(
         **_terms(plan),

@@ -7,7 +7,6 @@ local guarantee only.
 
 from __future__ import annotations
 
-import mimetypes
 import multiprocessing
 import re
 import socket
@@ -21,15 +20,10 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
-from incrowd.collection.answering import answer, no_such
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.dashboard import PATH as DASHBOARD
-from incrowd.collection.collector.places import BUNDLE, RECEIPT
+from incrowd.collection.collector.places import RECEIPT
 from incrowd.collection.collector.receipt import Receipt, load_receipt
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import CrowdUploads, send_each
@@ -41,6 +35,7 @@ from incrowd.collection.invitations import issue, new_invitations
 from incrowd.collection.inviter.store import InviterStore
 from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.page.files import asked_in, page_files, shipped
+from incrowd.collection.page.serving import page_application
 from incrowd.collection.parallel import copies_with, end_with_parent
 from incrowd.collection.parties import (
     ALL_SENT,
@@ -55,9 +50,9 @@ from incrowd.collection.protocol import addresses
 from incrowd.collection.protocol.addresses import Link
 from incrowd.collection.protocol.blind import SIGNATURE_BYTES
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
-from incrowd.collection.protocol.problem import KINDS
 from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.serving import serve
+from incrowd.collection.settings import BUNDLE
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import ProtocolError, ReportsError, UsageError
 from incrowd.plans import Plan
@@ -402,10 +397,7 @@ def _readable(codes: list[bytes], folder: Path) -> int:
     return len(readable)
 
 
-# A person at a browser who joins a rehearsal, and a host for the survey page.
-
-
-HEADERS = "_headers"  # the file with the headers that a host should send
+# A person at a browser who joins a rehearsal.
 
 
 @dataclass(frozen=True)
@@ -428,18 +420,3 @@ class Guest(Protocol):
 
     def leave(self) -> None:
         """Return when the services may stop. Called when everything is open."""
-
-
-def page_application(files: dict[str, bytes]) -> Starlette:
-    """Return a host of static files that logs nothing."""
-    lines = files[HEADERS].decode().splitlines()[1:]
-    headers = dict(line.strip().split(": ", 1) for line in lines)
-
-    async def file(request: Request) -> Response:
-        name = request.path_params.get("name", "index.html")
-        if name not in files:
-            return answer(KINDS["no-resource"])
-        return Response(files[name], headers=headers, media_type=mimetypes.guess_type(name)[0])
-
-    routes = [Route(path, file, methods=["GET"]) for path in ("/", "/{name}")]
-    return Starlette(routes=routes, exception_handlers={HTTPException: no_such})

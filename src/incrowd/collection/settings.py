@@ -22,6 +22,7 @@ from incrowd.survey.reasons import known_keys, wording
 from incrowd.survey.toml import read_toml
 
 OURS = "INCROWD_"
+BUNDLE = "bundle.json"  # in the folder of a service
 GENERAL = {"INCROWD_DEBUG", "INCROWD_READ_MIB", "INCROWD_READ_SECONDS"}  # for every command
 
 
@@ -140,19 +141,21 @@ class FolderSettings(ServiceSettings):
     @property
     def bundle_file(self) -> Path:
         """The file of the bundle."""
-        return self.folder / "bundle.json"
+        return self.folder / BUNDLE
 
 
 class StoreSettings(FolderSettings):
     """The settings of a service that stores what devices send it.
 
     database: an SQLAlchemy URL; by default SQLite in the folder. body_seconds: time limit for
-    receiving a body. memory: bytes of bodies that are received at the same time.
+    receiving a body. memory: bytes of bodies that are received at the same time. page: whether the
+    service also shows the survey page, under its own address.
     """
 
     database: str | None = Field(default=None, repr=False)  # it can contain a password
     body_seconds: float = Field(default=20.0, gt=0)
     memory: int = Field(default=1 << 28, ge=1)
+    page: bool = False
 
     @property
     def url(self) -> str:
@@ -183,6 +186,11 @@ class FirstMixerSettings(MixerSettings):
     command = "first-mixer"
 
     port: int = Field(default=8083, ge=0, lt=1 << 16)
+
+    @property
+    def public_file(self) -> Path:
+        """The file of the public key, which goes into the bundle."""
+        return self.folder / "first_mixer_key.toml"
 
 
 class InviterSettings(StoreSettings):

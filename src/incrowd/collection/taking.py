@@ -17,6 +17,8 @@ from incrowd.reports.locking import locked
 
 S = TypeVar("S", bound=Statement)
 LONGEST_START = 1 << 21  # more than any signature and header
+# Endings of files that are handed over: of a release with its body, and of the inviter's statement.
+RELEASE_FILE, STATEMENT_FILE = ".release", ".statement"
 
 
 def read_start(path: Path, kind: type[S]) -> tuple[Signed[S], int]:

@@ -102,18 +102,9 @@ def key_of(project: Project, publication: Publication) -> dict[str, str]:
 
 def public_lines(project: Project, service: ServiceRole) -> str:
     """Return the lines with public keys that the inviter needs of a mixer that runs here."""
-    folder = project.path / FOLDERS[service]
-    if service == "second":
-        public = SecondMixerSettings(folder=folder).public_file
-        return public.read_text(encoding="utf-8") if public.exists() else ""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    signing = FirstMixerSettings(folder=folder).signing_file
-    if not signing.exists():
-        return ""
-    private = Ed25519PrivateKey.from_private_bytes(signing.read_bytes())
-    key = private.public_key().public_bytes_raw().hex()
-    return f'key = "{key}"\n'
+    kind = SecondMixerSettings if service == "second" else FirstMixerSettings
+    public = kind(folder=project.path / FOLDERS[service]).public_file
+    return public.read_text(encoding="utf-8") if public.exists() else ""
 
 
 @dataclass(frozen=True)
@@ -262,11 +253,10 @@ def _maker_command(publication: Publication) -> str:
 def _has_keys(folder: Path, publication: Publication, service: ServiceRole) -> bool:
     """Return whether the keys of a mixer exist here, or were sent."""
     place = folder / FOLDERS[service]
-    if service == "first":
-        there = FirstMixerSettings(folder=place).signing_file.exists()
-        return bool(there or publication.keys.get("first"))
-    there = SecondMixerSettings(folder=place).public_file.exists()
     keys = publication.keys
+    if service == "first":
+        return FirstMixerSettings(folder=place).public_file.exists() or bool(keys.get("first"))
+    there = SecondMixerSettings(folder=place).public_file.exists()
     return bool(there or (keys.get("second") and keys.get("second_configuration")))
 
 

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from incrowd.collection.cards import card_of
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.places import CollectorPlaces, new_key
@@ -134,8 +132,9 @@ def _collector_key(project: Project, publication: Publication, language: str) ->
 def _first_key(project: Project, publication: Publication, language: str) -> None:
     del publication, language
     settings = load_settings(FirstMixerSettings, project.path / FOLDERS["first"])
-    if not settings.signing_file.exists():
-        mixer_setup.create(settings, Ed25519PrivateKey.generate())
+    if not settings.public_file.exists():
+        _begin_again(settings.signing_file)
+        mixer_setup.make_keys(settings)
 
 
 def _second_key(project: Project, publication: Publication, language: str) -> None:

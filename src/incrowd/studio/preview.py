@@ -21,6 +21,7 @@ from starlette.routing import BaseRoute
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.mixer.init import ShufflerTerms, make_bundle
 from incrowd.collection.page.files import HOSTS, PageContent, page_files, shipped
+from incrowd.collection.protocol.addresses import BY_HAND
 from incrowd.collection.protocol.bundle import TIME
 from incrowd.collection.protocol.sealed import X25519, PrivateKey
 from incrowd.errors import IncrowdError, UsageError
@@ -32,7 +33,6 @@ from incrowd.survey import Survey
 from incrowd.survey.surveys import survey_in
 
 OPEN_FOR = timedelta(days=365)
-COLLECTOR = "https://collector.invalid"  # no page of a shuffler's bundle ever contacts it
 INDEX = "index.html"
 POLICY_HEADER = "Content-Security-Policy"
 
@@ -132,7 +132,7 @@ def _preview(survey: str, address: str) -> Preview:
         codes=True,
         local_only=False,
         shuffler=address,
-        collector=COLLECTOR,
+        collector=BY_HAND,
         key_configuration=PrivateKey.generate(X25519).configuration(1).encoded.hex(),
     )
     new = make_bundle(plan, terms).bundle

@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 from typer.testing import CliRunner
 
 from incrowd.cli.app import app as commands
-from incrowd.collection.delivery import acknowledgment, courier
+from incrowd.collection.delivery import acknowledgment
 from incrowd.collection.mixer import app as service
 from incrowd.collection.mixer import keeper, setup
 from incrowd.collection.mixer.store import tables, writing
@@ -342,7 +342,7 @@ def test_it_is_posted_to_the_second_mixer(tmp_path):
         yield httpx.Response(200, content=iter([acknowledgment(b"start").encode()]))
 
     with mock.patch("httpx.stream", stream):
-        assert courier(keeper.onward(MIXERS).address)(b"start", body)
+        assert keeper.onward(MIXERS).courier(tmp_path)(b"start", body)
     assert asked == [("https://second.example/batch", b"startbody")]
 
 

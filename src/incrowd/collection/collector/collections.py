@@ -14,7 +14,6 @@ import numpy as np
 from incrowd.collection.claims import release_of
 from incrowd.collection.collector.noise import published
 from incrowd.collection.collector.opening import REPEATED, OpenedPiece, Opener, SealedPiece
-from incrowd.collection.collector.places import BUNDLE
 from incrowd.collection.collector.receipt import (
     OpenedCollection,
     Receipt,
@@ -34,6 +33,7 @@ from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed, check_body
 from incrowd.collection.rows import message_counts, repeated
+from incrowd.collection.settings import BUNDLE
 from incrowd.collection.taking import Shelf
 from incrowd.errors import ProtocolError, ReportsError
 from incrowd.files import PRIVATE, new_folder, private_folder, settle, write_bytes

@@ -10,12 +10,13 @@ from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import AnyRelease, Invitations, release_kind
 from incrowd.collection.protocol.sealed import X25519, Kem, KeyConfiguration, PrivateKey
 from incrowd.collection.protocol.signed import Signed
+from incrowd.collection.settings import BUNDLE
 from incrowd.collection.steady import CLOCK_FILE
 from incrowd.collection.taking import Shelf
 from incrowd.errors import UsageError
 from incrowd.files import is_taken, write_private
 
-RECEIPT, BUNDLE = "receipt.json", "bundle.json"
+RECEIPT = "receipt.json"
 
 
 @dataclass(frozen=True)

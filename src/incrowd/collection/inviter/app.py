@@ -13,8 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from incrowd.collection.answering import OCTETS, answer
-from incrowd.collection.delivery import Courier, courier
+from incrowd.collection.delivery import Courier
 from incrowd.collection.grouping import Grouped
+from incrowd.collection.handover import sender
 from incrowd.collection.inviter.keeper import INVITATIONS, InviterKeeper
 from incrowd.collection.inviter.signing import PrivateTokenKey, sign_blinded
 from incrowd.collection.inviter.store import InviterStore, SigningDecision
@@ -41,7 +42,7 @@ def application(
     the collector; by default it is posted to the bundle's address.
     """
     clock = clock or SteadyClock(settings.clock_file)
-    deliver = deliver or courier(store.bundle.collector_address + INVITATIONS)
+    deliver = deliver or sender(store.bundle.collector_address, INVITATIONS, settings.folder)
     keeper = InviterKeeper(store, settings, clock, deliver)
     desk = TokenDesk(store, settings, clock, keeper)
     routes = desk.route("/tokens", desk.tokens, "POST"), desk.route("/bundle", desk.show_bundle)

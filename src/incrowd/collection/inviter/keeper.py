@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from incrowd.collection.delivery import Courier, Pauses
+from incrowd.collection.delivery import Courier
+from incrowd.collection.handover import pauses
 from incrowd.collection.inviter.store import CLOSED, DISPOSED, OPEN, InviterStore
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.protocol.mixing import Invitations
@@ -28,7 +29,7 @@ class InviterKeeper:
         self, store: InviterStore, settings: InviterSettings, clock: TimedClock, courier: Courier
     ) -> None:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
-        self._pauses = Pauses[str]()
+        self._pauses = pauses(courier)
         self._ended = False
         self.steps = ServiceSteps(
             STORING, KEYS, WORKING, "closing", "delivering", "deleting", "destroying"

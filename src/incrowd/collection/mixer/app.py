@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from incrowd.collection.answering import answer
-from incrowd.collection.delivery import Courier, courier
+from incrowd.collection.delivery import Courier
 from incrowd.collection.grouping import Grouped
 from incrowd.collection.machine import Clock
 from incrowd.collection.mixer.keeper import Keeper
@@ -95,7 +95,7 @@ def application(
     signed; by default it is posted to the bundle's address.
     """
     clock = clock or SteadyClock(settings.clock_file)
-    keeper = Keeper(store, settings, clock, deliver or courier(onward(bundle).address))
+    keeper = Keeper(store, settings, clock, deliver or onward(bundle).courier(settings.folder))
     desk = MixerDesk(store, bundle, settings, clock, keeper)
     routes = desk.route("/bundle", desk.show_bundle), desk.route("/count", desk.count)
     app = Mixer(desk, middleware=[Middleware(CORSMiddleware, **ANY_PAGE)], **desk.parts(*routes))

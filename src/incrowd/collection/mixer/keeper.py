@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from incrowd.collection.delivery import Courier, Pauses
+from incrowd.collection.delivery import Courier
+from incrowd.collection.handover import pauses
 from incrowd.collection.mixer.inventing import invented_reports
 from incrowd.collection.mixer.onward import Passed, onward
 from incrowd.collection.mixer.store.keys import StoreError
@@ -104,7 +105,7 @@ class Keeper:
         self, store: Store, settings: MixerSettings, clock: TimedClock, courier: Courier
     ) -> None:
         self.store, self.settings, self.clock, self.courier = store, settings, clock, courier
-        self._pauses = Pauses[StratumGroup]()
+        self._pauses = pauses(courier)
         self._ended = False
         self.steps = ServiceSteps(
             STORING, KEYS, WORKING, "closing", "releasing", "delivering", "deleting", "destroying"

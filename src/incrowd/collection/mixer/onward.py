@@ -10,8 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
+from incrowd.collection.delivery import Courier, courier
+from incrowd.collection.handover import sender
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.mixing import Batch
 from incrowd.collection.protocol.release import Header
@@ -29,10 +32,9 @@ class Onward(ABC):
 
     bundle: Bundle
 
-    @property
     @abstractmethod
-    def address(self) -> str:
-        """The address that accepts what was signed."""
+    def courier(self, folder: Path) -> Courier:
+        """Return how what was signed is passed on. folder: that of the mixer."""
 
     @abstractmethod
     def parts(self, group: StratumGroup) -> list[StratumGroup]:
@@ -48,10 +50,9 @@ class ToCollector(Onward):
 
     kind = Header
 
-    @property
-    def address(self) -> str:
-        """The collector's address for releases."""
-        return self.bundle.collector_address + "/release"
+    def courier(self, folder: Path) -> Courier:
+        """Return how releases are passed on to the collector."""
+        return sender(self.bundle.collector_address, "/release", folder)
 
     def parts(self, group: StratumGroup) -> list[StratumGroup]:
         """Return the whole group: its strata are mixed with each other."""
@@ -79,10 +80,9 @@ class ToSecondMixer(Onward):
 
     bundle: MixersBundle
 
-    @property
-    def address(self) -> str:
-        """The second mixer's address for the batch."""
-        return self.bundle.second.address + "/batch"
+    def courier(self, folder: Path) -> Courier:
+        """Return how the batch is passed on to the second mixer."""
+        return courier(self.bundle.second.address + "/batch")
 
     def parts(self, group: StratumGroup) -> list[StratumGroup]:
         """Return each stratum: the second mixer releases them separately."""

@@ -26,7 +26,7 @@ from incrowd.collection.settings import (
 )
 from incrowd.collection.steady import steadiness
 from incrowd.errors import UsageError, unreadable
-from incrowd.files import is_taken, private_folder, write_private
+from incrowd.files import is_taken, private_folder, write_private, write_text
 from incrowd.plans.slots import invented
 from incrowd.reports.locking import locked
 
@@ -52,6 +52,18 @@ def create(settings: MixerSettings, private: Ed25519PrivateKey) -> None:
             raise UsageError.of("folder", "collection.folder-taken", file=str(path))
     private_folder(settings.folder)
     write_private(settings.signing_file, private.private_bytes_raw())
+
+
+def make_keys(settings: FirstMixerSettings) -> dict[str, str]:
+    """Create the folder of a first mixer and its keys; return what the inviter needs of them.
+
+    Raises UsageError if the folder already contains a bundle or keys.
+    """
+    private = Ed25519PrivateKey.generate()
+    create(settings, private)
+    public = {"key": private.public_key().public_bytes_raw().hex()}
+    write_text(settings.public_file, "".join(f'{name} = "{key}"\n' for name, key in public.items()))
+    return public
 
 
 def take_bundle(settings: FirstMixerSettings, file: Path) -> None:

@@ -58,16 +58,12 @@ def asked_in(path: Path, shuffler: str | None) -> PageContent:
     """
     if is_bundle(path):
         bundle = Bundle.parse(path.read_bytes())
-        address, words = bundle.upload_address, bundle.wording
-        if shuffler not in (None, address):
+        if shuffler not in (None, bundle.upload_address):
+            right = bundle.upload_address
             raise UsageError.of(
-                "shuffler", "collection.address-of-bundle", value=shuffler, right=address
+                "shuffler", "collection.address-of-bundle", value=shuffler, right=right
             )
-        about = bundle_guarantee(bundle), bundle.digest.hex(), words.title, words.language
-        services: tuple[str, ...] = (address,)
-        if isinstance(bundle, MixersBundle):
-            services = (bundle.inviter.address, address)
-        return PageContent(bundle.plan, services, *about)
+        return content_of(bundle)
     plan = Plan.load(path)
     try:
         address = checked_address(shuffler or "")
@@ -77,6 +73,16 @@ def asked_in(path: Path, shuffler: str | None) -> PageContent:
         ) from None
     promise = guarantee_of(plan, claims=[claims_of_plan(plan)])
     return PageContent(plan, (address,), promise, "", plan.survey.name, plan.survey.language)
+
+
+def content_of(bundle: Bundle) -> PageContent:
+    """Return the content of the page of a bundle."""
+    words = bundle.wording
+    about = bundle_guarantee(bundle), bundle.digest.hex(), words.title, words.language
+    services: tuple[str, ...] = (bundle.upload_address,)
+    if isinstance(bundle, MixersBundle):
+        services = (bundle.inviter.address, *services)
+    return PageContent(bundle.plan, services, *about)
 
 
 def is_bundle(path: Path) -> bool:

@@ -154,6 +154,16 @@ def is_loopback(address: str) -> bool:
     return _is_this_machine(host(address))
 
 
+# The address of a collector that cannot be reached: releases are handed over as files. No host can
+# have a name that ends in "invalid" (RFC 2606).
+BY_HAND = "https://collector.invalid"
+
+
+def is_by_hand(address: str) -> bool:
+    """Return whether the address of a collector states that releases are handed over as files."""
+    return address == BY_HAND
+
+
 def host(address: str) -> str:
     """Return the host of a valid address, without its port."""
     return urlsplit(address).hostname or ""

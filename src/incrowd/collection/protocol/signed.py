@@ -10,6 +10,7 @@ from typing import ClassVar, Generic, Self, TypeVar
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.errors import ProtocolError
 
@@ -81,6 +82,11 @@ class Signed(Generic[S]):
     def acknowledgment(self) -> str:
         """The answer of its receiver: the SHA-256 of signature and header, hexadecimal."""
         return hashlib.sha256(self.encoded).hexdigest()
+
+    @property
+    def confirmation(self) -> str:
+        """The short form of the acknowledgment, for a person who confirms it."""
+        return short(bytes.fromhex(self.acknowledgment))
 
     @classmethod
     def parse(cls, kind: type[S], data: bytes, at: int = 0) -> tuple[Signed[S], int]:

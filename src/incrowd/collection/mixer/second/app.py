@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from incrowd.collection.answering import answer
 from incrowd.collection.arriving import Arriving
-from incrowd.collection.delivery import Courier, courier
+from incrowd.collection.delivery import Courier
+from incrowd.collection.handover import sender
 from incrowd.collection.metrics import by_kind, gauge
 from incrowd.collection.mixer.second.keeper import SecondKeeper, releases_in
 from incrowd.collection.protocol.bundle import MixersBundle
@@ -37,7 +38,7 @@ def application(
     to be steady. deliver: by default, a release is posted to the collector's address in the bundle.
     """
     clock = clock or SteadyClock(settings.clock_file)
-    deliver = deliver or courier(bundle.collector_address + RELEASE)
+    deliver = deliver or sender(bundle.collector_address, RELEASE, settings.folder)
     desk = BatchDesk(settings, bundle, clock, deliver)
     app = Starlette(**desk.parts(desk.route("/batch", desk.batch, "POST")))
     app.state.keeper = desk.keeper

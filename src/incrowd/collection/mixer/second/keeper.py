@@ -29,6 +29,7 @@ from incrowd.collection.folders import (
     load_signing_key,
     unfinished,
 )
+from incrowd.collection.handover import pauses
 from incrowd.collection.machine import MachineFinding, clock, memory, modes, room
 from incrowd.collection.mixer.second.releasing import GoOn, SecondMixerKeys, make_releases
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
@@ -142,8 +143,10 @@ class SecondKeeper:
             STORING, KEYS, WORKING, "releasing", "destroying", "delivering", "deleting"
         )
     )
-    _pauses: Pauses[str] = field(default_factory=Pauses)
     _disposed: bool = False
+
+    def __post_init__(self) -> None:
+        self._pauses: Pauses[str] = pauses(self.courier)
 
     @property
     def shelf(self) -> Shelf[Batch]:
