@@ -10,9 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from incrowd.collection.collector.places import BUNDLE, CollectorPlaces
+from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.settings import FirstMixerSettings, SecondMixerSettings
+from incrowd.collection.settings import BUNDLE, FirstMixerSettings, SecondMixerSettings
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.plans import Plan
 from incrowd.studio.language import Phrase, phrase

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from incrowd.collection.collector.places import BUNDLE
+from incrowd.collection.settings import BUNDLE
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.files import write_text
 from incrowd.studio import operations
