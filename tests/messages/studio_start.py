@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from starlette.datastructures import FormData
 
-from incrowd.studio import managing, question_bank, ready_surveys
+from incrowd.studio import history, managing, question_bank, ready_surveys
 from tests.messages.studio_design import handled, project, request
 
 
@@ -27,6 +27,7 @@ def nothing_chosen(folder):
 
 
 CASES = {
+    "a version that is not kept": lambda folder: history.version_of(project(folder), "x"),
     "no question of the bank": nothing_chosen,
     "an unknown question of the bank": lambda _: question_bank.item_of("opinions"),
     "an unknown template": lambda _: ready_surveys.ready_survey("opinions"),

@@ -83,11 +83,12 @@ class TestCopying:
         assert (new.path / "lists" / "towns.txt").read_text() == "A\nB\n"
         assert new.survey().questions[0].options == project.survey().questions[0].options
 
-    def test_files_outside_of_the_folder_are_not_copied(self, browser, project, studio):
+    def test_files_outside_of_the_folder_are_not_copied(self, project, studio):
         text = SURVEY.replace('"yesno"', '"choice"\noptions_file = "../secret.txt"')
         project.survey_path.write_text(text)
-        assert browser.post(f"{PAGE}/copy", data={"title": "B"}).status_code == 422
-        assert studio.projects.names() == ("smoking",)
+        (studio.projects.folder / "secret.txt").write_text("A\nB\n")
+        new = copied(studio.projects, project, "B")
+        assert {each.name for each in new.path.iterdir()} == {"survey.toml", ".studio"}
 
 
 class TestArchiving:

@@ -17,6 +17,7 @@ from starlette.staticfiles import StaticFiles
 from incrowd.errors import UsageError
 from incrowd.studio import (
     design,
+    history,
     home,
     imports,
     managing,
@@ -48,6 +49,7 @@ AREAS = (
     watching.routes,
     results.routes,
     versions.routes,
+    history.routes,
 )
 
 

@@ -82,6 +82,11 @@ def day(time: datetime | None, language: str) -> str:
     return f"{MONTHS[local.month - 1]} {local.day}, {local.year}"
 
 
+def moment(time: datetime, language: str) -> str:
+    """Return the day and the time of day on this machine's clock, as a language writes them."""
+    return f"{day(time, language)}, {time.astimezone():%H:%M}"
+
+
 @cache
 def german() -> dict[str, str]:
     """Return the German texts by their English ones, from one file for each area of the studio."""

@@ -15,15 +15,15 @@ from starlette.routing import BaseRoute
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio.document import SurveyDocument, apply, version
 from incrowd.studio.evidence import CODES, PRINTED
-from incrowd.studio.imports import check_options_files, data_name
+from incrowd.studio.imports import data_name
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.operations import SetValue, questions
+from incrowd.studio.operations import SetValue
 from incrowd.studio.pages import Studio, expected_version, form_of, render, route
 from incrowd.studio.projects import PLAN, STUDIO, SURVEY, Project, Projects
 from incrowd.studio.publication import FOLDERS
 from incrowd.studio.question_form import text_of
 from incrowd.studio.rehearsal import FOLDER as REHEARSAL
-from incrowd.survey.options_files import KEY as OPTIONS_FILE
+from incrowd.studio.versions import options_files
 
 BASE = "/p/{name}/manage"
 
@@ -54,7 +54,7 @@ async def show(studio: Studio, request: Request) -> Response:
     seen = ""
     with suppress(IncrowdError):  # a survey that cannot be read can still be deleted
         seen = version(await asyncio.to_thread(project.text))
-    return render(request, "manage.html", project=project, title=title_of(project), seen=seen)
+    return render(request, "manage.html", project=project, title=project.title, seen=seen)
 
 
 async def rename(studio: Studio, request: Request) -> Response:
@@ -96,7 +96,7 @@ async def _confirmation(studio: Studio, request: Request, changed: bool = False)
         "delete.html",
         status=409 if changed else 200,
         project=project,
-        title=title_of(project),
+        title=project.title,
         parts=there,
         shown=shown(there),
         has_keys=any(part.is_key for part in there),
@@ -117,15 +117,6 @@ async def delete(studio: Studio, request: Request) -> Response:
     return RedirectResponse("/", 303)
 
 
-def title_of(project: Project) -> str:
-    """Return the name of a survey, or that of its folder if it cannot be read."""
-    try:
-        name = project.document().content.get("name")
-    except IncrowdError:
-        name = None
-    return name if isinstance(name, str) and name.strip() else project.name
-
-
 def _typed_title(title: str) -> str:
     if not title:
         raise UsageError.of("name", "studio.no-title")
@@ -135,19 +126,14 @@ def _typed_title(title: str) -> str:
 def copied(projects: Projects, project: Project, title: str) -> Project:
     """Return a new project with the survey of another: without its data, plan, keys and results.
 
-    Lists of options that the survey reads from files are copied with it. Raises SurveyError if the
-    survey is not TOML, or if it reads a file outside of its folder.
+    Lists of options in its folder are copied with it. Raises SurveyError if it is not TOML.
     """
     document = apply(SurveyDocument(project.text()), SetValue(("name",), title))
-    check_options_files(document.content)
-    lists = {
-        str(each[OPTIONS_FILE]) for each in questions(document.content) if OPTIONS_FILE in each
-    }
     with projects.temporary() as folder:
         files: dict[str, Path] = {}
-        for number, name in enumerate(sorted(lists)):
+        for name in options_files(document.content):
             if (project.path / name).is_file():
-                files[name] = folder / str(number)
+                files[name] = folder / str(len(files))
                 shutil.copyfile(project.path / name, files[name])
         return projects.create(title, document.text, files)
 

@@ -20,7 +20,7 @@ from incrowd.catalog.sentences import in_words, sentence, system_words
 from incrowd.characters import typed
 from incrowd.errors import IncrowdError, Problem, UsageError
 from incrowd.presentation.shell import templates
-from incrowd.studio.language import LANGUAGES, day, in_language, phrase, preferred
+from incrowd.studio.language import LANGUAGES, day, in_language, moment, phrase, preferred
 from incrowd.studio.projects import ConflictError, Project, Projects
 from incrowd.studio.work import Jobs, fault
 
@@ -135,7 +135,8 @@ def render(request: Request, template: str, *, status: int = 200, **parts: Any) 
     """Return a page or a fragment of one, from a template.
 
     Templates have `_` for texts, `language`, `languages`, `steps`, `path`, `lines_of` for the
-    problems of an error, `date` for days, and `back`, the address of the page, beside their parts.
+    problems of an error, `date` for days, `moment` for days with a time, and `back`, the address of
+    the page, beside their parts.
     """
     language = language_of(request)
     html = (
@@ -151,6 +152,7 @@ def render(request: Request, template: str, *, status: int = 200, **parts: Any) 
                 "path": request.url.path,
                 "lines_of": partial(lines, language=language),
                 "date": partial(day, language=language),
+                "moment": partial(moment, language=language),
                 "back": _page_address(request),
             }
         )

@@ -195,8 +195,12 @@ class Project:
 
     def history(self) -> Iterator[SurveyDocument]:
         """Yield all versions of the survey, the newest first, including those that were undone."""
-        for path in sorted((self.hidden / "versions").glob("*.toml"), reverse=True):
+        for path in self.version_files():
             yield SurveyDocument(path.read_bytes().decode("utf-8"))
+
+    def version_files(self) -> list[Path]:
+        """Return the files of all versions of the survey, the newest first."""
+        return sorted((self.hidden / "versions").glob("*.toml"), reverse=True)
 
     def _save(self, text: str) -> None:
         now = self._text_or_empty()
