@@ -10,8 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from incrowd.accountant.channels.base import rounded_down, rounded_up
+from incrowd.catalog.sentences import Sentence, sentence
 
-POWERS = {10**6: "million", 10**9: "billion", 10**12: "trillion"}
+POWERS = {
+    10**6: ("promises.one-in-a-million", "promises.one-in-millions"),
+    10**9: ("promises.one-in-a-billion", "promises.one-in-billions"),
+    10**12: ("promises.one-in-a-trillion", "promises.one-in-trillions"),
+}
 
 
 class HasError(Protocol):
@@ -58,27 +63,31 @@ def bound(value: float, significant: int = 3) -> str:
     return rounded_up(value, significant)
 
 
-def chance(delta: float) -> str:
+def chance(delta: float) -> Sentence:
     """Return a small probability for people, rounded up: "one in a million", "one in 2,500",
     "0.3"."""
     if not 0 < delta <= 0.01:
-        return bound(delta)
+        return sentence("promises.number", value=bound(delta))
     times = float(rounded_down(float(1 / Decimal(repr(delta))), 3))
     if times >= 1e15:
-        return f"one in 10^{math.floor(math.log10(times))}"
+        return sentence("promises.one-in-a-quadrillion")
     unit = max((power for power in POWERS if power <= times), default=1)
     if unit == 1:
-        return f"one in {times:,.0f}"
-    many = "a" if times == unit else f"{times / unit:g}"
-    return f"one in {many} {POWERS[unit]}"
+        return sentence("promises.one-in", number=int(times))
+    one, several = POWERS[unit]
+    return sentence(one) if times == unit else Sentence(several, {"many": f"{times / unit:g}"})
 
 
-def factor(log_ratio: float) -> str:
-    """Return e^log_ratio for people, rounded up: "7.39", "2,981"; "10^20" if it is too long to
-    read."""
-    if log_ratio < math.log(1e6):
-        return written_out(math.exp(log_ratio))
-    return f"10^{math.ceil(log_ratio / math.log(10))}"
+LARGEST_LOG_FACTOR = 10.0  # beyond this epsilon, odds that grow by a factor mean nothing to people
+
+
+def factor(log_ratio: float) -> str | None:
+    """Return e^log_ratio for people, rounded up: "7.39", "2,981".
+
+    None if the factor is so large that practically no protection is left: words say that better
+    than a number.
+    """
+    return written_out(math.exp(log_ratio)) if log_ratio <= LARGEST_LOG_FACTOR else None
 
 
 def written_out(value: float) -> str:

@@ -125,6 +125,9 @@ def uncovered(noted, **question):
 
 
 CASES = {
+    "guarantee: a language without texts": lambda _: incrowd.guarantee_sentence(
+        made().guarantee, language="fr"
+    ),
     "a number for a path": lambda _: incrowd.Plan.load(3),
     "no plan file": lambda folder: incrowd.Plan.load(folder / "plan.json"),
     "a plan that is no text": lambda folder: incrowd.Plan.load(file(folder, "p.json", b"\xff")),

@@ -4,9 +4,10 @@ from unittest import mock
 
 import httpx
 
+import incrowd
 from incrowd.studio import rehearsal
 from incrowd.studio.evidence import check_bundle
-from incrowd.studio.preparation import checked_plan, perform, take_bundle, zipped
+from incrowd.studio.preparation import check_protected, checked_plan, perform, take_bundle, zipped
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import Publication, parsed, save_publication, terms_text
 from incrowd.studio.publishing import fields_of
@@ -79,6 +80,18 @@ def terms_of_two(of=ASKED, **changes):
     return lambda _: terms_text(Publication(**TWO | changes), of, {})
 
 
+def with_privacy(**changed):
+    """The terms of a survey with other privacy parameters."""
+    return terms(ASKED.model_copy(update={"privacy": Privacy(**{"epsilon": 1.0} | changed)}))
+
+
+def run_by_one(folder):
+    """One organization runs everything, and cells leave practically nothing then."""
+    asked = {"id": "a", "type": "choice", "options": list("abc"), "text": "A?"}
+    plan = incrowd.plan(survey(asked, crowd=20_000, privacy={"epsilon": 1.0, "delta": 1e-6}))
+    check_protected(Publication(**CHOSEN | {"here": "both"}), plan)
+
+
 def rehearsed(people):
     return lambda folder: rehearsal.run(lambda _: None, project_of(folder).path, people, 1)
 
@@ -109,13 +122,16 @@ CASES = {
     "bundle: none": taken(b""),
     "bundle: too large": taken(b" " * ((1 << 24) + 1)),
     "step: unknown": lambda folder: perform(project_of(folder), "x", "en"),
-    "plan: stale": lambda folder: checked_plan(project_of(folder)),
+    "plan: stale": lambda folder: checked_plan(project_of(folder), Publication()),
     "archive: unknown": lambda folder: zipped(project_of(folder), "collector"),
     "choices: too many invitations": lambda _: parsed({"invitations": 10**8}),
     "choices: changed elsewhere": lambda folder: save_publication(
         project_of(folder), Publication(), "x"
     ),
     "choices: no number": lambda _: fields_of({"invitations": "many"}),
+    "terms: a large epsilon": with_privacy(epsilon=20.0, delta=1e-6),
+    "terms: a large delta": with_privacy(delta=0.01),
+    "terms: one organization and cells": run_by_one,
     "terms: no period": terms(period=""),
     "terms: closes too early": terms(closes=INVITED.opens),
     "terms: one host": terms(addresses=HOSTS),

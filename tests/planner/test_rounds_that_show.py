@@ -349,8 +349,8 @@ def test_of_permanent_responses_of_which_some_are_shown_the_others_need_the_same
     found = assumed([networked], (RAPPOR,), (sad,), rounds=2)
     assert found["permanent-linked"] == {"number": 2, "questions": ("ill",)}
     assert found["permanent-same-people"] == {"number": 2, "questions": ("sad",)}
-    text = assumption_sentence(
-        Assumption(code="permanent-same-people", number=2, questions=("sad",))
+    text = str(
+        assumption_sentence(Assumption(code="permanent-same-people", number=2, questions=("sad",)))
     )
     assert "responses to sad are repeated" in text and "the same people take part" in text
     assert assumed([before], (RAPPOR,), (sad,), rounds=2)["permanent-same-people"] == {"number": 2}

@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import norm
 
 import incrowd
+from incrowd.catalog.sentences import in_words
 from incrowd.number_text import chance, short_percent, written_out
 from incrowd.planner.alternatives import alternatives
 from incrowd.planner.precision import least_effective_sample
@@ -24,8 +25,8 @@ WORDS = {"million": 10**6, "billion": 10**9, "trillion": 10**12}
 
 def value(text):
     """What "one in 2.5 million" is as a number."""
-    if text.startswith("one in 10^"):
-        return Fraction(1, 10 ** int(text.removeprefix("one in 10^")))
+    if text == "less than one in a quadrillion":
+        return Fraction(1, 10**15)
     if not text.startswith("one in "):
         return Fraction(text)
     number, _, word = text.removeprefix("one in ").partition(" ")
@@ -36,16 +37,19 @@ def value(text):
 @pytest.mark.parametrize("digits", ["1", "1.001", "2.5", "3", "9.99", "9.999"])
 def test_a_chance_is_rounded_up_and_close(power, digits):
     text = f"{digits}e{power}"
-    shown, exact = value(chance(float(text))), Fraction(text)
-    coarse = exact < Fraction(1, 10**15)
-    assert exact <= shown <= exact * (10 if coarse else Fraction(102, 100))
+    shown, exact = value(str(chance(float(text)))), Fraction(text)
+    assert exact <= shown
+    assert exact < Fraction(1, 10**15) or shown <= exact * Fraction(102, 100)
 
 
 def test_a_chance_reads_as_people_say_it():
-    assert chance(1e-6) == "one in a million"
-    assert chance(1e-9) == "one in a billion"
-    assert chance(1e-8) == "one in 100 million"
-    assert chance(1 / 2500) == "one in 2,500"
+    assert str(chance(1e-6)) == "one in a million"
+    assert str(chance(1e-9)) == "one in a billion"
+    assert str(chance(1e-8)) == "one in 100 million"
+    assert str(chance(1 / 2500)) == "one in 2,500"
+    assert in_words(chance(1 / 2500), "de") == "eins zu 2.500"
+    assert in_words(chance(0.3), "de") == "0,3"
+    assert in_words(chance(4e-10), "de") == "eins zu 2,5 Milliarden"
 
 
 def expected(*ids, even=0.0255, uneven=0.0255):

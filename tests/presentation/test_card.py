@@ -193,5 +193,5 @@ def test_the_worst_pair_is_for_experts():
     for name in PLANS:
         found = carded(name)
         pairs = (WorstPair(**each) for each in recomputed(found)["worst"])
-        assert (worst := worst_pair(tuple(pairs))) in found.symbols
+        assert (worst := str(worst_pair(tuple(pairs)))) in found.symbols
         assert texts(found).count(worst) == 1

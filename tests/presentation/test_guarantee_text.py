@@ -5,9 +5,15 @@ from typing import get_args
 import pytest
 
 from incrowd.accountant.codes import AssumptionCode, WorstCode, WorstPair
+from incrowd.catalog.sentences import in_words, text_of
 from incrowd.plans.plan import Assumption, PlanAssumption, Reduction
 from incrowd.presentation import guarantee_text
-from incrowd.presentation.guarantee_text import assumption_sentence, worst_pair
+from incrowd.presentation.guarantee_text import (
+    assumption_sentence,
+    guess_sentence,
+    strength_words,
+    worst_pair,
+)
 
 PEOPLE_ASKED = [{"survey": "P1", "questions": ["ill"]}]
 
@@ -30,26 +36,29 @@ def between(x, other, place="bit"):
     ],
 )
 def test_the_words_say_how_three_records_lie(x, other, words):
-    assert worst_pair([between(x, other)]).startswith(f"Worst pair: {words}")
+    assert str(worst_pair([between(x, other)])).startswith(f"Worst pair: {words}")
 
 
 def test_answers_that_are_sent_whole_are_places():
-    assert worst_pair([between("11", "11", "place")]).endswith("in 2 places, 2 of them the same.")
+    assert str(worst_pair([between("11", "11", "place")])).endswith(
+        "in 2 places, 2 of them the same."
+    )
 
 
 def test_several_kinds_of_reports_have_a_pair_each():
     bit, seat = WorstPair(code="any-crowd"), WorstPair(code="any-pair").named("seat")
     text = "Worst pair: either answer, in any crowd; any pair of records, in any crowd (by seat)."
-    assert worst_pair([bit, seat]) == text
+    assert str(worst_pair([bit, seat])) == text
 
 
 @pytest.mark.parametrize("code", [*get_args(AssumptionCode), *get_args(PlanAssumption)])
 def test_every_assumption_has_a_sentence_with_its_numbers_and_names(code):
     given = {"number": 1234, "questions": ["town"], "asked": PEOPLE_ASKED}
-    text = assumption_sentence(Assumption.model_validate({"code": code} | given))
+    sentence = assumption_sentence(Assumption.model_validate({"code": code} | given))
+    text, template = str(sentence), text_of(sentence.code, "en")
     assert text.endswith(".") and "{" not in text and text[0].isupper()
-    template = guarantee_text._ASSUMPTIONS[code]
-    assert ("{number}" in template or "{times}" in template) is ("1,234" in text)
+    assert in_words(sentence, "de").endswith(".")
+    assert ("{number" in template) is ("1,234" in text)
     assert ("{questions}" in template) is ("town, which is" in text)
     assert ("{asked}" in template) is ("P1: ill" in text)
 
@@ -58,3 +67,17 @@ def test_every_other_code_has_a_sentence():
     assert guarantee_text._PAIRS.keys() == set(get_args(WorstCode))
     assert guarantee_text._REDUCED.keys() == set(get_args(Reduction))
     assert guarantee_text._JOINTS.keys() == set(get_args(AssumptionCode))
+
+
+def test_what_a_guess_can_become_is_stated_with_delta():
+    """At epsilon 1, odds of 1 to 4 become 2.718 to 4, which is 40.46%, rounded up."""
+    assert str(guess_sentence(1.0, 1e-6)) == (
+        "A guess about one person's answer that is right with a chance of 20% can become one that "
+        "is right with a chance of 41% at most; to this adds an allowance of one in a million "
+        "(delta)."
+    )
+    assert "höchstens 41 % zu; hinzu kommt ein Zuschlag von eins zu einer Million" in in_words(
+        guess_sentence(1.0, 1e-6), "de"
+    )
+    assert str(guess_sentence(20.0)).endswith("can become practically certain.")
+    assert str(strength_words("practically-none")) == "practically no protection"

@@ -46,5 +46,5 @@ def test_the_worst_pair_is_for_experts(found):
     console = Console(file=io.StringIO(), width=1000)
     console.print(terminal(found))
     shown = page(found) + console.file.getvalue()
-    assert worst_pair(found.guarantee.worst) not in shown and "Worst" not in shown
+    assert str(worst_pair(found.guarantee.worst)) not in shown and "Worst" not in shown
     assert f"crowd of {found.guarantee.crowd}" in shown

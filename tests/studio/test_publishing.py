@@ -296,7 +296,7 @@ class TestTheChoices:
             claims_of_plan(plan, 2),
             claims_of_plan(plan, one_party=True),
         ):
-            assert against_sentence(guarantee_of(plan, claims=[claims])) in page
+            assert str(against_sentence(guarantee_of(plan, claims=[claims]))) in page
 
     def test_the_promise_of_a_choice_is_that_of_the_bundle(self, planned):
         chosen = parsed({"mixers": 1, "here": "both"})

@@ -1,6 +1,5 @@
 """A survey to which services add the noise: designed, published and described in the studio."""
 
-import math
 import re
 import tomllib
 from unittest import mock
@@ -8,6 +7,8 @@ from unittest import mock
 import pytest
 
 from incrowd.errors import UsageError
+from incrowd.guarantees.certified import requested
+from incrowd.planner.plan import limit_outline
 from incrowd.plans.slots import invented
 from incrowd.studio import rehearsal, rehearsing
 from incrowd.studio.certifying import promise
@@ -136,8 +137,10 @@ def test_the_sheet_tells_a_colleague_what_is_invented(language, service):
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("plan", [None, services_plan(), services_plan(3.0)])
 def test_the_promise_names_both_services_and_no_factor_for_them(language, plan):
-    survey = (plan or services_plan()).survey
-    box = promise(survey, math.inf, language, plan)
+    survey, certified = (plan or services_plan()).survey, plan is not None
+    outline = plan or limit_outline(survey)
+    guarantee = plan.guarantee if plan else requested(survey, outline.messages)
+    box = promise(outline, guarantee, language, certified=certified)
     said = " ".join((*box.respondents, box.shuffler_fails))
     together = "work together" if language == "en" else "zusammenarbeiten"
     assert box.services and box.local_epsilon == "" and together in box.shuffler_fails

@@ -6,6 +6,8 @@ commas, and sentences in the language of the sentence around them. Formats:
 
 - `{value:shown}`: a value that somebody wrote, text in quotation marks, shortened if it is long
 - `{id:quoted}`: text in quotation marks
+- `{epsilon:figure}`: a number that was written in English, with the marks of the language
+- `{text:upper}`, `{text:lower}`: with a capital or a small letter at the beginning
 - `{rows:row is|rows are}`: a number and what it counts: "1 row is", "1,200 rows are"
 - `{people:,}`, `{share:.3g}` and so on: as Python formats it, with the marks of the language
 """
@@ -17,7 +19,7 @@ import errno
 import os
 import string
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -53,6 +55,12 @@ def joined(code: str, parts: Iterable[str | Sentence]) -> str | Sentence:
     for part in others:
         together = sentence(code, first=together, second=part)
     return together
+
+
+def listed(parts: Sequence[str | Sentence]) -> str | Sentence:
+    """Return parts as a list: "a", "a and b", "a, b and c"."""
+    *first, last = parts
+    return sentence("shared.and", first=first, second=last) if first else last
 
 
 def replaced(value: Any, change: Callable[[Any], Any]) -> Any:
@@ -142,6 +150,9 @@ class _Writer(string.Formatter):
         self.language, self.option = language, option
 
     def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec in _BEGINNINGS:
+            text = self.format_field(value, "")
+            return f"{_BEGINNINGS[format_spec](text[:1])}{text[1:]}"
         if isinstance(value, Sentence):
             return in_words(value, self.language, self.option)
         if isinstance(value, Keyword):
@@ -150,6 +161,8 @@ class _Writer(string.Formatter):
             return shown(value, self.language)
         if format_spec == "quoted":
             return ", ".join(map(repr, value)) if isinstance(value, list | tuple) else repr(value)
+        if format_spec == "figure":
+            return localized(str(value), self.language)
         if "|" in format_spec:
             one, many = format_spec.split("|")
             return f"1 {one}" if value == 1 else f"{localized(f'{value:,}', self.language)} {many}"
@@ -160,6 +173,7 @@ class _Writer(string.Formatter):
         return str(value)
 
 
+_BEGINNINGS = {"upper": str.upper, "lower": str.lower}
 _MARKS = str.maketrans({",": ".", ".": ",", "%": " %"})
 
 

@@ -66,13 +66,13 @@ def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bo
     """Show a plan, and other ways to send the same survey. solved: the unknown of --solve."""
     expected, models = forecast(plan), _regressions(plan)
     effective = least_effective_sample(plan.survey, plan.messages)
-    ways = [(way_words(way.code, way.limit), *way[1:5]) for way in others]
+    ways = [(str(way_words(way.code, way.limit)), *way[1:5]) for way in others]
     advice = [*refusals(models), first_line(plan, expected, models, solved=solved)]
     advice += sharper(plan, effective, ways)
     capped = [shown for way, shown in zip(others, ways, strict=True) if way.code == "local-epsilon"]
     advice += shuffler_trade(plan, effective, capped)
     advice += [*other_noise(other_kind(plan)), *odds_seen(plan, models), *sealing(plan)]
-    doubts = [*warnings(plan.guarantee), *beyond_budget(plan), *of_no_use(plan, expected)]
+    doubts = [*map(str, warnings(plan.guarantee)), *beyond_budget(plan), *of_no_use(plan, expected)]
     doubts += [*of_hardly_anybody(expected), *without_cells(plan), *word_notes(plan.survey)]
     if json:
         facts = plan_facts(plan) | {"advice": advice, "warnings": doubts}
@@ -161,7 +161,7 @@ def ledger(record: Ledger, json: bool) -> None:
         for line in ledger_lines(record):
             say(line)
         if spending:
-            say(" ".join(map(assumption_sentence, spending.assumptions)))
+            say(" ".join(str(assumption_sentence(each)) for each in spending.assumptions))
             say(spent_line(spending))
         return
     facts = [
@@ -206,7 +206,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
         "analysis": plan.guarantee.analysis,
         "local_epsilon": written_epsilon(plan.guarantee.local_epsilon),
         "guarantee": guarantee_facts(plan.guarantee),
-        "warnings": list(warnings(plan.guarantee)),
+        "warnings": list(map(str, warnings(plan.guarantee))),
         "earlier": [plan.digest for plan in plan.earlier],
         "digest": plan.digest,
     }

@@ -231,9 +231,9 @@ def what_each_saw(rehearsed: Rehearsed) -> Iterator[TermLine]:
     yield from mixing(rehearsed, people)
     yield "The collector", _collector(rehearsed)
     yield "In the files", f"{rehearsed.codes_found:,} invitations can be read"
-    yield "Who can learn", against_sentence(rehearsed.promise.guarantee)
+    yield "Who can learn", str(against_sentence(rehearsed.promise.guarantee))
     separate = bundle_guarantee(with_separate_parties(rehearsed.bundle))
-    yield "With separate organizations", against_sentence(separate)
+    yield "With separate organizations", str(against_sentence(separate))
 
 
 def _tokens(rehearsed: Rehearsed) -> str:

@@ -17,6 +17,7 @@ from incrowd.accountant.codes import WorstPair
 from incrowd.catalog.sentences import FileDigest
 from incrowd.errors import PlanError
 from incrowd.guarantees.parties import added_by
+from incrowd.guarantees.strength import is_practically_none
 from incrowd.number_text import bound
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.message import message_facts
@@ -113,22 +114,26 @@ def card(
     plan's.
     """
     promise = promise or plan.guarantee
-    kind = "Guarantee card, certified" if promise.proved else "Privacy card, computed"
+    empty = is_practically_none(promise, plan.survey.crowd)
+    kind = "Guarantee card, computed" if empty else "Guarantee card, certified"
+    kind = kind if promise.proved else "Privacy card, computed"
     command = f"incrowd verify {shlex.quote(name)}"
     return Card(
         title=plan.survey.name,
         proved=promise.proved,
         kind=f"{kind} on {certified.on.isoformat()} by incrowd {certified.version}",
-        heading=guarantee_text.guarantee_heading(promise),
-        claim=guarantee_text.promise_sentence(promise),
+        heading=str(guarantee_text.guarantee_heading(promise)),
+        claim=str(guarantee_text.promise_sentence(promise)),
         symbols=(
-            guarantee_text.guarantee_symbols(promise),
-            guarantee_text.guarantee_formula(promise),
-            guarantee_text.worst_pair(
-                certified.worst if _is_plans(promise, plan) else promise.worst
+            str(guarantee_text.guarantee_symbols(promise)),
+            str(guarantee_text.guarantee_formula(promise)),
+            str(
+                guarantee_text.worst_pair(
+                    certified.worst if _is_plans(promise, plan) else promise.worst
+                )
             ),
         ),
-        warnings=guarantee_text.warnings(promise),
+        warnings=tuple(map(str, guarantee_text.warnings(promise, plan.survey.crowd))),
         sections=tuple(_sections(plan, promise, certified, command, sealed)),
         facts=_facts(plan, promise, certified, command, sealed),
     )
@@ -295,8 +300,8 @@ def _facts(
         **proof,
         "check": command,
         "guarantee": guarantee_facts(promise, sealed and sealed.organizations)
-        | {"formula": guarantee_text.guarantee_formula(promise)},
-        "warnings": list(guarantee_text.warnings(promise)),
+        | {"formula": str(guarantee_text.guarantee_formula(promise))},
+        "warnings": list(map(str, guarantee_text.warnings(promise, plan.survey.crowd))),
         "people": plan.survey.crowd,
         "colluding": plan.survey.colluding,
         "rows_per_person": plan.survey.rows_per_person,

@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from incrowd.guarantees.parties import against
+from incrowd.guarantees.strength import strength
 from incrowd.number_text import finite
 from incrowd.plans import Guarantee
 from incrowd.plans.plan import written_epsilon
@@ -41,9 +42,9 @@ def guarantee_facts(
     """Return a guarantee as JSON-ready data, with its sentence and the limit that holds against
     each party.
 
-    promise_holds: whether it is the plan's own; if not, `reduced_by` has the reasons. against:
-    afterwards; against_if_planned: with two mixers, if parties deviated from the protocol from the
-    start. organizations: those that run the services, if the bundle is known.
+    strength: in a word. promise_holds: whether it is the plan's own; if not, `reduced_by` has the
+    reasons. against: afterwards; against_if_planned: with two mixers, if parties deviated from the
+    protocol from the start. organizations: those that run the services, if the bundle is known.
     """
     afterwards, planned = (
         {
@@ -53,6 +54,7 @@ def guarantee_facts(
         for limits in against(guarantee)
     )
     facts = guarantee.model_dump(mode="json") | {
+        "strength": strength(guarantee),
         "promise_holds": not guarantee.reduced_by,
         "reduced_by": list(guarantee.reduced_by),
         "sentence": guarantee_sentence(guarantee),
@@ -62,5 +64,5 @@ def guarantee_facts(
         facts["against_if_planned"] = planned
     if organizations:
         facts["organizations"] = dict(organizations)
-        facts["who_could_cheat"] = against_sentence(guarantee, organizations)
+        facts["who_could_cheat"] = str(against_sentence(guarantee, organizations))
     return facts

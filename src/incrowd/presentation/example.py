@@ -40,7 +40,10 @@ class Example(NamedTuple):
     @property
     def odds(self) -> str:
         """The ratio for people."""
-        return "sent as it is" if self.log_ratio == math.inf else f"{factor(self.log_ratio)} to 1"
+        if self.log_ratio == math.inf:
+            return "sent as it is"
+        most = factor(self.log_ratio)
+        return "practically certain" if most is None else f"{most} to 1"
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -267,20 +267,23 @@ def rests_on(plan: Plan, promise: Guarantee, sealed: TransportFacts | None) -> I
     promise: what holds. sealed: how the reports travel, if a bundle is known.
     """
     yield "Assumption", assumption_text(promise)
-    yield "Against", against_sentence(promise, sealed.organizations if sealed else None)
+    yield "Against", str(against_sentence(promise, sealed.organizations if sealed else None))
     if sealed:
-        yield "Recorded traffic", recorded_sentence(promise, sealed.post_quantum)
+        yield "Recorded traffic", str(recorded_sentence(promise, sealed.post_quantum))
     yield "Crowd", _crowd(plan, promise)
     if plan.survey.open:
         yield "Strata", _strata(plan, promise)
     if promise.local_epsilon == math.inf:
-        yield _TOGETHER[added_by(promise) or "services"], without_shuffler(promise)
+        yield _TOGETHER[added_by(promise) or "services"], str(without_shuffler(promise))
     elif analysis(promise.analysis).shuffled:
+        most = factor(promise.local_epsilon)
         odds = (
-            f" The odds of a guess can then change by a factor of {factor(promise.local_epsilon)}."
+            " That is practically no protection."
+            if most is None
+            else f" The odds of a guess can then change by a factor of {most}."
         )
         mixers = "mixers fail" if mixed_twice(promise) else "shuffler fails"
-        yield f"If the {mixers}", without_shuffler(promise) + odds
+        yield f"If the {mixers}", f"{without_shuffler(promise)}{odds}"
     rows = plan.survey.rows_per_person
     yield (
         "One person is",

@@ -47,7 +47,7 @@ def promised(result: Result) -> tuple[str, ...]:
     warned = [] if result.seed is None else [simulation_warning(result.seed)]
     if result.guarantee is None:
         return tuple(warned)
-    heading, sentence, *more = promise_lines(result.guarantee)
+    heading, sentence, *more = map(str, promise_lines(result.guarantee))
     return (*warned, f"{heading}: {sentence}", *more)
 
 

@@ -97,9 +97,9 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()
     sentence = Text(guarantee_text.guarantee_sentence(guarantee))
-    facts.add_row(guarantee_text.guarantee_heading(guarantee), sentence)
-    facts.add_row("", Text(guarantee_text.guarantee_symbols(guarantee), style="dim"))
-    doubts = Fact("Warning", tuple(guarantee_text.warnings(guarantee)), doubt=True)
+    facts.add_row(str(guarantee_text.guarantee_heading(guarantee)), sentence)
+    facts.add_row("", Text(str(guarantee_text.guarantee_symbols(guarantee)), style="dim"))
+    doubts = Fact("Warning", tuple(map(str, guarantee_text.warnings(guarantee))), doubt=True)
     for fact in (doubts, *estimates.about("-o PAGE.html, .csv or .json")):
         for number, text in enumerate(fact.lines):
             style = "yellow" if fact.doubt else ""

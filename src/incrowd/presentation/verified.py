@@ -15,7 +15,7 @@ from incrowd.estimation.receipts import receipt_sentences, unaccounted
 from incrowd.estimation.results import listed
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation.data import guarantee_facts
-from incrowd.presentation.guarantee_text import NOTHING_LEFT, guarantee_sentence
+from incrowd.presentation.guarantee_text import guarantee_sentence, left_in_words
 from incrowd.views import View, with_and
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _verdict(plan: Plan, verification: Verification) -> str:
 def _figures(guarantee: Guarantee) -> str:
     named = _named(guarantee.analysis, guarantee.proved)
     if guarantee.epsilon == math.inf:
-        return f"{named}, {NOTHING_LEFT}"
+        return f"{named}, {left_in_words(math.inf)}"
     epsilon, delta = number_text.bound(guarantee.epsilon, 6), number_text.bound(guarantee.delta, 6)
     return f"{named}, epsilon {epsilon}, delta {delta}, {_crowd_of(guarantee)}"
 

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import math
 from decimal import Decimal
-from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import NamedTuple
 
-from incrowd.accountant.analyses import analysis
-from incrowd.catalog.sentences import localized
-from incrowd.collection import page
-from incrowd.number_text import bound, factor
+from incrowd.catalog.sentences import Sentence, localized, sentence
+from incrowd.guarantees.strength import strength
+from incrowd.number_text import bound
 from incrowd.planner.search import SearchProgress
-from incrowd.plans import Plan
+from incrowd.plans import Guarantee, Outline, Plan
 from incrowd.plans.plan import check_promised, is_promised
-from incrowd.presentation.guarantee_text import promise_sentence
-from incrowd.studio.language import Phrase, in_language, phrase
+from incrowd.presentation.guarantee_text import (
+    guess_sentence,
+    promise_sentence,
+    strength_words,
+    warnings,
+)
+from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Project
-from incrowd.studio.publication import needs_no_crowd
+from incrowd.studio.respondent_words import PromiseWords
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
-
-COUNTS = phrase("whoever counts the answers")
 
 
 def certified_plan(progress: SearchProgress, survey: Survey) -> Plan:
@@ -98,8 +97,9 @@ class PlanPromise(NamedTuple):
 
     They are empty if the result of the analysis is not a guarantee. shuffler_fails: what is left if
     the shuffler fails, or works with the collector; "" without a shuffler. local_epsilon: "" if
-    nothing is left. experts: one English sentence, only of a certified plan. services: whether
-    services add noise.
+    nothing is left. strength, guess: how strong it is, and what that leaves to a guess. empty:
+    whether it is practically no protection. doubts: warnings about it. experts: one sentence, only
+    of a certified plan. services: whether services add noise.
     """
 
     respondents: tuple[str, ...]
@@ -108,67 +108,44 @@ class PlanPromise(NamedTuple):
     delta: str
     local_epsilon: str
     chance: Phrase
-    experts: str = ""
+    strength: Sentence
+    guess: Sentence
+    empty: bool
+    doubts: tuple[Sentence, ...]
+    experts: Sentence | None = None
     services: bool = False
 
 
-def promise(survey: Survey, local_epsilon: float, language: str, plan: Plan | None) -> PlanPromise:
+def promise(
+    outline: Outline, guarantee: Guarantee, language: str, *, certified: bool
+) -> PlanPromise:
     """Return what respondents will read, from the texts of the survey page.
 
-    local_epsilon: the local epsilon of everything that a person sends, rounded up; infinite if
-    services add noise. plan: once it is certified.
+    guarantee: that of a certified plan; otherwise what the survey requests.
     """
-    texts, privacy = _texts_of_the_survey_page(language), survey.privacy
-    shuffled = analysis(privacy.analysis).shuffled
-    cells = any(message.cells for message in plan.messages) if plan else True
-    crowd = survey.honest if plan is None or plan.guarantee.crowd is None else plan.guarantee.crowd
-    values = {
-        "factor": localized(factor(privacy.epsilon), language),
-        "delta": localized(f"{Decimal(bound(privacy.delta)):f}", language),
-        "crowd": localized(f"{crowd:,}", language),
-    }
-    services = local_epsilon == math.inf
-    left = {"collector": in_language(COUNTS, language)}
-    left |= {} if services else {"factor": localized(factor(local_epsilon), language)}
-    colluding = texts["colluding" if survey.colluding else "no_colluding"]
-    rests = {**values, "colluding": colluding.format(colluding=survey.colluding)}
-    sentences: tuple[str, ...] = (
-        texts["promise"].format(**values),
-        texts["promise_rests"].format(**rests),
-    )
-    if services:
-        alone = needs_no_crowd(survey, plan)
-        rest = "promise_rests_services" if alone else "promise_rests_services_crowd"
-        sentences = (texts["added"], sentences[0], texts[rest].format(**rests))
-        if privacy.service_epsilon:
-            more = {"factor": localized(factor(privacy.service_epsilon), language)}
-            sentences = (*sentences[:2], texts["promise_service"].format(**more), sentences[2])
-    if not shuffled:
-        sentences = (texts["promise_local"].format(**values),)
+    words, people = PromiseWords(outline, guarantee, language), outline.survey.crowd
+    cells = any(message.cells for message in outline.messages) if certified else True
+    local, promised = guarantee.local_epsilon, is_promised(guarantee.analysis)
+    word = strength(guarantee, people)
     return PlanPromise(
-        respondents=sentences if is_promised(privacy.analysis) else (),
-        shuffler_fails=texts[_fails(cells, services)].format(**left) if shuffled else "",
-        services=services,
-        epsilon=localized(bound(privacy.epsilon), language),
-        delta=bound(privacy.delta),
-        local_epsilon="" if services else localized(bound(local_epsilon), language),
-        chance=one_in(privacy.delta),
-        experts=promise_sentence(plan.guarantee) if plan else "",
+        respondents=words.sentences() if promised else (),
+        shuffler_fails=words.if_both_work_together(cells),
+        services=outline.by_services,
+        epsilon=localized(bound(guarantee.epsilon), language),
+        delta=bound(guarantee.delta),
+        local_epsilon="" if local == math.inf else localized(bound(local), language),
+        chance=one_in(outline.survey.privacy.delta),
+        strength=strength_words(word),
+        guess=guess_sentence(guarantee.epsilon, guarantee.delta),
+        empty=promised and word == "practically-none",
+        doubts=warned(guarantee, people) if promised else (),
+        experts=promise_sentence(guarantee) if certified else None,
     )
 
 
-@cache
-def _texts_of_the_survey_page(language: str) -> dict[str, str]:
-    """Return the texts of the survey page, read without loading the protocol."""
-    file = files(page) / "strings" / f"{language}.json"
-    texts: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
-    return texts
-
-
-def _fails(cells: bool, services: bool) -> str:
-    if services:
-        return "cheat_both_added"
-    return "cheat_both_pieces" if cells else "cheat_both"
+def warned(guarantee: Guarantee, people: int) -> tuple[Sentence, ...]:
+    """Return the warnings about a guarantee, as sentences of their own."""
+    return tuple(sentence("promises.warning", text=text) for text in warnings(guarantee, people))
 
 
 def one_in(delta: float) -> Phrase:

@@ -57,7 +57,7 @@ def in_language(
 
 def _shown(value: Any, language: str) -> Any:
     """Translate phrases and write whole numbers with separators; leave other values as they are."""
-    if isinstance(value, Phrase):
+    if isinstance(value, Phrase | Sentence):
         return in_language(value, language)
     if isinstance(value, bool) or not isinstance(value, int):
         return value

@@ -19,6 +19,8 @@ from starlette.routing import BaseRoute
 
 from incrowd.catalog.sentences import localized
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.guarantees.strength import is_practically_none
+from incrowd.plans import Plan
 from incrowd.studio.chosen_values import (
     number,
     share_faults,
@@ -160,7 +162,9 @@ async def _figures(studio: Studio, request: Request, shown: Screen) -> Response:
 def _parts(studio: Studio, shown: Screen, language: str) -> PageParts:
     """Return the parts of the fragment with all figures; of a mistaken survey, its problems."""
     # Here, so that the studio starts without loading what plans.
-    from incrowd.planner.outlook import estimate, outlook
+    from incrowd.guarantees.certified import requested
+    from incrowd.planner.outlook import outlook
+    from incrowd.planner.plan import limit_outline
     from incrowd.studio.certifying import certificate, digest, inputs, promise, values
     from incrowd.studio.expected_people import people_summary
     from incrowd.studio.interval_figures import figures
@@ -174,14 +178,16 @@ def _parts(studio: Studio, shown: Screen, language: str) -> PageParts:
         plan = job.result if job and job.state == "done" else None
         parts["job"] = job if plan else None
         parts |= {"inputs": inputs(survey), "values": values(survey)}
-        seen = outlook(plan, survey.expected_answers) if plan else estimate(survey)
+        outline = plan or limit_outline(survey)
+        guarantee = plan.guarantee if plan else requested(survey, outline.messages)
+        seen = outlook(outline, survey.expected_answers)
     except IncrowdError as error:
         return parts | {"problems": lines(error, language)}
     return parts | {
         "faults": share_faults(shown.shown.content, shown.typed),
         "summary": people_summary(survey, seen, language, plan),
         "figures": figures(survey, seen, language),
-        "promise": promise(survey, seen.local_epsilon, language, plan),
+        "promise": promise(outline, guarantee, language, certified=plan is not None),
         "certified": plan is not None,
         "analysis": survey.privacy.analysis,
         "people": localized(f"{seen.answers.people:,}", language),
@@ -339,7 +345,8 @@ class NeededCrowd(NamedTuple):
     """The answer to how many people are needed. certified: whether it is; error, stopped: why
     there is none. margin: in points, as typed. of: a short name of the values that it was computed
     from. invite: how many people to invite, if the survey states how many of them answer; 0 if it
-    does not. groups: in how many groups so many people are needed each.
+    does not. groups: in how many groups so many people are needed each. empty: whether the
+    guarantee is practically none.
     """
 
     margin: str
@@ -350,6 +357,7 @@ class NeededCrowd(NamedTuple):
     groups: int = 1
     error: Exception | None = None
     stopped: bool = False
+    empty: bool = False
 
 
 def margin_of(text: str) -> float:
@@ -407,8 +415,10 @@ def _certified_people(job: Job, text: str) -> NeededCrowd | None:
 
     survey = job.arguments[0]
     if job.state == "done":
-        answer = _needed(text, job.result.survey.crowd, survey)
-        return answer._replace(certified=True)
+        plan: Plan = job.result
+        answer = _needed(text, plan.survey.crowd, survey)
+        empty = is_practically_none(plan.guarantee, plan.survey.crowd)
+        return answer._replace(certified=True, empty=empty)
     if job.state == "failed":
         return NeededCrowd(text, 0, certified=False, of=inputs(survey), error=job.error)
     return None

@@ -66,6 +66,7 @@ from incrowd.studio.publication import (
     load_publication,
     needed_people,
     terms_text,
+    unprotected,
 )
 from incrowd.studio.sources import keep_plan
 from incrowd.survey import Survey
@@ -107,18 +108,25 @@ def exclusively(project: Project) -> Any:
     return locked(project.hidden / "publishing")
 
 
-def checked_plan(project: Project) -> Plan:
+def checked_plan(project: Project, publication: Publication) -> Plan:
     """Return the plan, if it is that of the present survey and its certificate holds.
 
-    Raises UsageError if it is missing, stale, or not a guarantee, PlanError if the certificate
-    fails.
+    Raises UsageError if it is missing, stale, or not a guarantee, or if the collection would leave
+    people practically no protection, PlanError if the certificate fails.
     """
     present = plan_file(project, project.survey())
     if present.plan is None or present.state != "current":
         raise UsageError.of("plan", "studio.stale-plan")
     check_promised(present.plan.guarantee.analysis, "plan.guarantee.analysis")
+    check_protected(publication, present.plan)
     check_certificate(present.plan, str(project.plan_path))
     return present.plan
+
+
+def check_protected(publication: Publication, plan: Plan) -> None:
+    """Raise UsageError if the collection would leave people practically no protection."""
+    if problems := [*unprotected(publication, plan.survey, plan)]:
+        raise UsageError(*problems)
 
 
 def _collector_key(project: Project, publication: Publication, language: str) -> None:
@@ -147,7 +155,7 @@ def _second_key(project: Project, publication: Publication, language: str) -> No
 
 def _package(project: Project, publication: Publication, language: str) -> None:
     """Write the terms, and a folder for each colleague."""
-    survey, certified = project.survey(), checked_plan(project)
+    survey, certified = project.survey(), checked_plan(project, publication)
     text = terms_text(publication, survey, key_of(project, publication))
     write_text(project.path / TERMS, text)
     if publication.mixers == 1 and key_of(project, publication).get("collector"):
@@ -192,7 +200,7 @@ def in_language_of(language: str, text: Any, **values: Any) -> str:
 def _bundle(project: Project, publication: Publication, language: str) -> None:
     """Make the bundle, as `shuffler init` or `inviter init`; repeating it changes nothing."""
     del language
-    certified = checked_plan(project)
+    certified = checked_plan(project, publication)
     terms = project.path / TERMS
     if publication.mixers == 1:
         shuffler = load_settings(ShufflerSettings, project.path / FOLDERS["shuffler"])
@@ -233,7 +241,7 @@ def take_bundle(project: Project, publication: Publication, data: bytes) -> None
     if len(data) > MOST_BUNDLE_BYTES:
         raise UsageError.of("bundle", "studio.large-bundle", bytes=MOST_BUNDLE_BYTES)
     with exclusively(project):
-        check_bundle(project, publication, data)
+        check_protected(publication, check_bundle(project, publication, data).plan)
         file = project.path / "bundle.json"
         write_bytes(file, data, mode=0o644)
         (service,) = publication.mine

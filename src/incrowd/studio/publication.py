@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 import tomlkit
 from pydantic import AfterValidator, Field, ValidationError, field_validator
 
+from incrowd.accountant.analyses import analysis
+from incrowd.accountant.channels.base import rounded_down
 from incrowd.collection.claims import claims_of_plan
 from incrowd.collection.protocol.addresses import as_address, checked_address, host, location
 from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time
@@ -20,7 +22,9 @@ from incrowd.errors import Place, Problem, Unfit, UsageError
 from incrowd.files import write_text
 from incrowd.guarantees.collected import guarantee_of
 from incrowd.guarantees.parties import Service as NamedService
+from incrowd.guarantees.strength import EPSILONS, Strength, strength_of
 from incrowd.plans import Guarantee, Plan
+from incrowd.presentation.guarantee_text import left_in_words
 from incrowd.reports.locking import locked
 from incrowd.studio.document import version
 from incrowd.studio.language import Phrase, phrase
@@ -33,6 +37,8 @@ from incrowd.survey.toml import Frozen, read_toml
 FILE, TERMS = "publication.toml", "collection.toml"
 MOST_INVITATIONS = 10**7
 PUBLICATION_MODE = 0o644
+NONE: Strength = "practically-none"
+MOST = EPSILONS[-1]  # the largest epsilon that the studio publishes
 DISPOSED_AFTER = timedelta(days=30)
 
 ServiceRole = Literal["shuffler", "inviter", "first", "second", "collector"]
@@ -246,8 +252,30 @@ def _contradictions(publication: Publication) -> Iterator[Problem]:
         yield Problem(path, "studio.collector-invites", organization=runs.collector)
 
 
+def unprotected(publication: Publication, survey: Survey, plan: Plan | None) -> Iterator[Problem]:
+    """Yield why the collection would leave people practically no protection."""
+    privacy, people = survey.privacy, survey.crowd
+    for field, epsilon in (
+        ("epsilon", privacy.epsilon),
+        ("service_epsilon", privacy.service_epsilon or 0.0),
+    ):
+        if strength_of(epsilon) == NONE:
+            yield Problem(("privacy", field), "studio.large-epsilon", value=epsilon, most=MOST)
+    if analysis(privacy.analysis).shuffled and strength_of(0.0, privacy.delta, people) == NONE:
+        good = rounded_down(1 / (100 * people), 1)
+        path = ("privacy", "delta")
+        yield Problem(path, "studio.large-delta", value=privacy.delta, people=people, good=good)
+    if plan is None or strength_of(plan.guarantee.epsilon) == NONE:
+        return
+    held = promise_of(plan, publication)
+    if strength_of(held.epsilon) == NONE:
+        left = left_in_words(held.epsilon)
+        yield Problem(("organizations", "collector"), "studio.one-party", left=left, most=MOST)
+
+
 def _unfit(publication: Publication, survey: Survey, plan: Plan | None) -> Iterator[Problem]:
     """Yield what the survey would have to state for this collection."""
+    yield from unprotected(publication, survey, plan)
     if publication.mixers == 2 and by_services(survey, plan):
         yield Problem(("privacy", "noise"), "studio.mixers-add-nothing", noise=survey.privacy.noise)
     invited = publication.invitations

@@ -12,15 +12,21 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
+from incrowd.catalog.sentences import Sentence
 from incrowd.collection.protocol.addresses import Link, short
 from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
 from incrowd.errors import IncrowdError, UsageError
+from incrowd.guarantees.strength import strength
 from incrowd.number_text import bound
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import is_promised
 from incrowd.plans.strata import strata
-from incrowd.presentation.guarantee_text import against_sentence, promise_sentence
-from incrowd.studio.certifying import certified
+from incrowd.presentation.guarantee_text import (
+    against_sentence,
+    promise_sentence,
+    strength_words,
+)
+from incrowd.studio.certifying import certified, warned
 from incrowd.studio.evidence import (
     PACKAGE,
     STATES,
@@ -58,6 +64,7 @@ from incrowd.studio.publication import (
     problems_of,
     promise_of,
     save_publication,
+    unprotected,
 )
 from incrowd.studio.versions import versions_of
 from incrowd.studio.work import is_running
@@ -203,6 +210,8 @@ def page_parts(project: Project) -> dict[str, Any]:
         "states": STATES,
         "languages_of_survey": survey.languages,
         "promises": _promises(planned, publication),
+        "unprotected": [*unprotected(publication, survey, planned.plan)],
+        "doubts": _doubts(planned),
         "folders": FOLDERS,
         "package": PACKAGE,
         "least": needed_people(survey, planned.plan),
@@ -255,9 +264,11 @@ def _checklist(
 class DivisionPromise(NamedTuple):
     """The promise of a choice, in words, and who could learn more."""
 
-    sentence: str
-    against: str
+    sentence: Sentence
+    against: Sentence
     epsilon: str
+    strength: Sentence
+    empty: bool
 
 
 def _promises(planned: PlanFileState, publication: Publication) -> dict[str, DivisionPromise]:
@@ -269,13 +280,27 @@ def _promises(planned: PlanFileState, publication: Publication) -> dict[str, Div
     return {each.id: _promise(planned.plan, publication, each) for each in possible}
 
 
+def _doubts(planned: PlanFileState) -> tuple[Sentence, ...]:
+    """Return the warnings about the plan's guarantee; none if there is none."""
+    if planned.plan is None or not is_promised(planned.plan.guarantee.analysis):
+        return ()
+    return warned(planned.plan.guarantee, planned.plan.survey.crowd)
+
+
 def _promise(plan: Plan, publication: Publication, choice: WorkDivision) -> DivisionPromise:
     update = {"mixers": choice.mixers, "here": choice.here}
     imagined = publication.model_copy(update=update)
     guarantee = promise_of(plan, imagined)
     named = organizations(imagined) if choice.mixers == 2 else None
     against = against_sentence(guarantee, named)
-    return DivisionPromise(promise_sentence(guarantee), against, _epsilon(guarantee))
+    word = strength(guarantee, plan.survey.crowd)
+    return DivisionPromise(
+        promise_sentence(guarantee),
+        against,
+        _epsilon(guarantee),
+        strength_words(word),
+        empty=word == "practically-none",
+    )
 
 
 def _epsilon(guarantee: Guarantee) -> str:

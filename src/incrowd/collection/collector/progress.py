@@ -247,9 +247,9 @@ class CollectorProgress:
             guarantee = bundle_guarantee(self.bundle, people, contradicted=key[1])
             self._promises[key] = {
                 "people": people,
-                "heading": guarantee_heading(guarantee),
+                "heading": str(guarantee_heading(guarantee)),
                 "sentence": guarantee_sentence(guarantee),
-                "symbols": guarantee_symbols(guarantee),
+                "symbols": str(guarantee_symbols(guarantee)),
                 "epsilon": written_epsilon(guarantee.epsilon),
                 "delta": guarantee.delta,
                 "reduced_by": list(guarantee.reduced_by),

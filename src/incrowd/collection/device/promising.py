@@ -35,12 +35,12 @@ class UploadPromise:
     @property
     def sentence(self) -> str:
         """The promise in plain words."""
-        return promise_sentence(self.guarantee)
+        return str(promise_sentence(self.guarantee))
 
     @property
     def symbols(self) -> str:
         """The promise in symbols."""
-        return guarantee_symbols(self.guarantee)
+        return str(guarantee_symbols(self.guarantee))
 
 
 def promised(bundle: Bundle, repeated: bool = False) -> UploadPromise:
@@ -68,8 +68,8 @@ def terms(bundle: Bundle, promise: UploadPromise) -> Iterator[TermLine]:
     sealed = sealed_by(bundle)
     for service, name in sealed.organizations.items():
         yield service.capitalize(), name
-    yield "Against", against_sentence(promise.guarantee, sealed.organizations)
-    yield "Recorded traffic", recorded_sentence(promise.guarantee, sealed.post_quantum)
+    yield "Against", str(against_sentence(promise.guarantee, sealed.organizations))
+    yield "Recorded traffic", str(recorded_sentence(promise.guarantee, sealed.post_quantum))
     yield "Released", _released(bundle)
     yield "Who may send", _senders(bundle)
     if isinstance(bundle, MixersBundle):

@@ -23,6 +23,7 @@ from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.errors import Unfit, UsageError, unreadable
 from incrowd.files import replaced
 from incrowd.guarantees.collected import guarantee_of
+from incrowd.guarantees.strength import GUESS, guess_after, strength
 from incrowd.number_text import bound, factor
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.digests import read_json
@@ -180,7 +181,11 @@ def _config(content: PageContent) -> dict[str, Any]:
     mixed = analysis(promise.analysis).shuffled
     service = promise.service_epsilon
     more = service if service is not None and promise.epsilon < service else math.inf
+    most = guess_after(promise.epsilon)
     figures = {
+        "strength": strength(promise, plan.survey.crowd),
+        "guess": round(100 * GUESS),
+        "most": None if most is None else round(100 * most, 1),
         "factor": _factor(promise.epsilon),
         "delta": bound(promise.delta) if promise.delta else "0",
         "local_factor": _factor(promise.local_epsilon),
@@ -202,7 +207,10 @@ def _config(content: PageContent) -> dict[str, Any]:
 
 def _factor(epsilon: float) -> str | None:
     """Return the factor of an epsilon as the page reads it; None if nothing is left."""
-    return None if epsilon == math.inf else factor(epsilon).replace(",", "")
+    if epsilon == math.inf:
+        return None
+    text = factor(epsilon)
+    return "practically-none" if text is None else text.replace(",", "")
 
 
 def _field(field: PageField) -> dict[str, Any]:

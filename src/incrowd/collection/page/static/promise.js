@@ -3,6 +3,7 @@ import { areMixed, inventedPieces } from "./pieces.js"
 
 const X25519 = "0020" // the number of its KEM; the other one withstands quantum computers
 
+const NONE = "practically-none" // in the place of a factor that is too large to mean anything
 const figure = (text, words) => (text !== null && Number.isFinite(Number(text)) ? words.number(Number(text)) : text)
 
 /** The guarantee for the person who answers, computed from the plan when the page was created. */
@@ -19,15 +20,37 @@ export function promise(config, bundle, words) {
   ]
 }
 
+/** What holds if nobody hides the person: a factor, or that practically nothing is left. */
+const limit = (factor, words) =>
+  factor === NONE || factor === null ? words.say("limit_none") : words.say("limit", { factor: figure(factor, words) })
+
+const STRENGTHS = { strong: "strength_strong", moderate: "strength_moderate", weak: "strength_weak" }
+
+/** How strong a promise is, and what a guess can become; no text if practically nothing is promised. */
+const strong = ({ strength, guess, most }, words) =>
+  strength === NONE ? [] : [words.say(STRENGTHS[strength], { guess, most })]
+
+/** What is promised about the published results, and how strong that is. */
+function published(promise, words) {
+  const { factor, delta, strength } = promise
+  if (factor === NONE) return [words.say("promise_none")]
+  const key = delta === "0" ? "promise_pure" : "promise"
+  return [
+    words.say(key, { factor: figure(factor, words), delta: figure(delta, words) }),
+    ...(strength === NONE ? [words.say("strength_delta")] : strong(promise, words)),
+  ]
+}
+
 /** What is promised if services add noise to the counts of cells: each text is a paragraph. */
-function ofServices({ factor, delta, service_factor: service, crowd }, { local_only: alone, colluding }, words) {
+function ofServices(promise, { local_only: alone, colluding }, words) {
+  const { factor, service_factor: service, crowd } = promise
   if (factor === null) return [words.say("promise_nothing")]
-  const values = { factor: figure(factor, words), delta: figure(delta, words) }
-  if (alone) return [words.say("promise_services_alone", values)]
+  if (alone) return [words.say("promise_services_alone"), ...published(promise, words)]
   const needed = { crowd, colluding: words.say(colluding ? "colluding" : "no_colluding", { colluding }) }
   return [
-    words.say("promise", values),
-    service ? words.say("promise_service", { factor: figure(service, words) }) : null,
+    ...published(promise, words),
+    service === NONE ? words.say("promise_service_none") : null,
+    service && service !== NONE ? words.say("promise_service", { factor: figure(service, words) }) : null,
     words.say(crowd === null ? "promise_rests_services" : "promise_rests_services_crowd", needed),
   ].filter(Boolean)
 }
@@ -36,16 +59,16 @@ function ofServices({ factor, delta, service_factor: service, crowd }, { local_o
 function ofDevices(config, bundle, words) {
   const { repeated } = config.promise
   const alone = bundle.local_only || config.promise.local_only
-  const local = alone || repeated
-  const { factor, delta } = local ? { factor: config.promise.local_factor, delta: "0" } : config.promise
-  const values = { factor: figure(factor, words), delta: figure(delta, words), crowd: config.promise.crowd }
-  const key = alone ? "promise_local" : repeated ? "promise_repeated" : delta === "0" ? "promise_pure" : "promise"
+  const left = { limit: limit(config.promise.local_factor, words) }
+  const permanent = config.promise.permanent ? [words.say("permanent", left)] : []
+  if (alone) return [words.say("promise_local", left), ...strong(config.promise, words), ...permanent]
+  if (repeated) return [words.say("promise_repeated", left), ...strong(config.promise, words)]
   const colluding = words.say(bundle.colluding ? "colluding" : "no_colluding", { colluding: bundle.colluding })
   return [
-    words.say(key, values),
-    local ? null : words.say(restsOn(bundle), { ...values, colluding }),
-    config.promise.permanent ? words.say("permanent", { local: figure(config.promise.local_factor, words) }) : null,
-  ].filter(Boolean)
+    ...published(config.promise, words),
+    words.say(restsOn(bundle), { crowd: config.promise.crowd, colluding }),
+    ...permanent,
+  ]
 }
 
 /** Who must not work together. With cells, the first mixer could pass on single pieces of many people. */
@@ -72,7 +95,7 @@ function claims(config, { local_only, plan }, words) {
 
 /** Who could break the guarantee, and how, including the host of this page. */
 export function whoCouldCheat(config, bundle, short, pinned, words) {
-  const about = { host: location.host, factor: figure(config.promise.local_factor, words) }
+  const about = { host: location.host, limit: limit(config.promise.local_factor, words) }
   const cheating = bundle.inviter ? withMixers(bundle, words) : withShuffler(bundle)
   return [
     el(
