@@ -15,14 +15,21 @@ def studio(
         Path, typer.Argument(metavar="FOLDER", help="Folder of the surveys; created if missing.")
     ] = Path("surveys"),
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port on this machine; 0 takes a free one.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port on this machine; 0 takes any free one. By default, each folder has its own.",
+            show_default=False,
+        ),
+    ] = None,
     browser: Annotated[bool, typer.Option(help="Open the address in a browser.")] = True,
 ) -> None:
     """Open the studio. Design a survey, publish it, watch it, and read its results in a browser.
 
-    The first line is the address, with a token that works once. Only this machine can reach it.
-    The studio reads and writes the files of the other commands. Ctrl-C ends it.
+    The first line is the address, with a token that works once. Its port stays the same for a
+    folder, unless another program has taken it; then the second line says so. Only this machine can
+    reach it. The studio reads and writes the files of the other commands. Ctrl-C ends it.
 
     \b
     Examples:

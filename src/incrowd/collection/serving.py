@@ -36,11 +36,17 @@ def listening(role: str, host: str, port: int) -> socket.socket:
 
 
 class Server(uvicorn.Server):
-    """A server that announces itself once it handles signals."""
+    """A server that announces itself once it handles signals, and says before it waits for the
+    requests in progress that it ends."""
 
-    def __init__(self, config: uvicorn.Config, announce: Announce) -> None:
+    def __init__(self, config: uvicorn.Config, announce: Announce, ending: Announce) -> None:
         super().__init__(config)
-        self.announce = announce
+        self.announce, self.ending = announce, ending
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End what requests wait for, then the requests."""
+        self.ending()
+        await super().shutdown(sockets)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start serving. The work of the service, which it logs, begins after the announcement."""
@@ -53,12 +59,15 @@ def serve(
     door: socket.socket,
     announce: Announce = lambda: None,
     *,
+    ending: Announce = lambda: None,
     patience: int = STOP_SECONDS,
+    quiet: bool = False,
 ) -> None:
     """Serve until a signal stops the service, then finish the requests in progress.
 
-    announce: called when serving begins; its caller may stop the service at once. patience: seconds
-    for requests in progress. Nothing records who sends requests: there is no access log, and
+    announce: called when serving begins; its caller may stop the service at once. ending: called
+    before requests in progress are finished. patience: seconds for them. quiet: whether it is not
+    logged that some were cut off. Nothing records who sends requests: there is no access log, and
     addresses in proxy headers are ignored.
     """
     config = uvicorn.Config(
@@ -73,7 +82,9 @@ def serve(
         proxy_headers=False,
         timeout_graceful_shutdown=patience,
     )
-    server = Server(config, announce)
+    server = Server(config, announce, ending)
+    if quiet:
+        logging.getLogger("uvicorn.error").addFilter(lambda _: not server.should_exit)
     collect_garbage_seldom()
     try:
         server.run([door])

@@ -4,7 +4,7 @@ The text is for what rows cannot say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from starlette.datastructures import FormData
@@ -85,18 +85,17 @@ class ConditionForm(NamedTuple):
     earlier: Mapping[str, DecidingQuestion]
 
 
-def condition_form(table: Raw, earlier: Sequence[Raw], main: str) -> ConditionForm:
+def condition_form(table: Raw, earlier: Iterable[DecidingQuestion]) -> ConditionForm:
     """Return the form of the condition of a question, a section or a matrix.
 
-    earlier: the questions before it. main: the main language of the survey.
+    earlier: the questions before it on whose answers it can depend.
     """
     text = table.get("asked_if", "")
     joined, rows = "all", None
     if (condition := condition_of(table)) is not None:
         joined, rows = _rows_of(condition)
-    return ConditionForm(
-        str(text), rows if text else (), joined, {each.id: each for each in deciding(earlier, main)}
-    )
+    by_id = {each.id: each for each in earlier}
+    return ConditionForm(str(text), rows if text else (), joined, by_id)
 
 
 def deciding(questions: Sequence[Raw], main: str) -> Iterator[DecidingQuestion]:
@@ -164,7 +163,7 @@ def _compared(comparison: AnswerComparison, operator: str = "is") -> ConditionRo
 def typed_condition(form: FormData, before: Raw, earlier: Sequence[Raw], main: str) -> str | None:
     """Return the text of the condition that a form describes: the text, if it was edited, or else
     that of the rows. before: the table that the form shows."""
-    shown = condition_form(before, earlier, main)
+    shown = condition_form(before, deciding(earlier, main))
     text = str(form.get("asked_if", shown.text)).strip()
     if text != shown.text.strip():
         return text or None

@@ -29,6 +29,7 @@ from incrowd.studio.chosen_values import (
 from incrowd.studio.condition_form import (
     OPERATORS,
     ConditionForm,
+    DecidingQuestion,
     condition_form,
     condition_words,
     deciding,
@@ -288,6 +289,7 @@ def _summaries(raw: Raw, problems: Problems, main: str) -> Iterator[QuestionSumm
         for part in operations.parts(raw, kind)
     }
     pairs = zip(operations.questions(raw), whole, strict=True)
+    earlier: list[DecidingQuestion] = []
     for number, (stated, each) in enumerate(pairs, 1):
         condition = operations.condition_of(each)
         names = [(kind, titles.get((kind, str(each.get(kind))), "")) for kind in operations.PARTS]
@@ -303,10 +305,11 @@ def _summaries(raw: Raw, problems: Problems, main: str) -> Iterator[QuestionSumm
             Fields.of(stated),
             tuple((kind, title) for kind, title in names if title),
             condition_words(condition, by_id, main) if condition else str(each.get("asked_if", "")),
-            condition_form(stated, whole[: number - 1], main),
+            condition_form(stated, earlier),
             tuple(filter(is_of_condition, there)),
             "matrix" not in each and fits_matrix(each),
         )
+        earlier += deciding([each], main)
 
 
 def _title(kind: str, part: Raw, main: str) -> str:
@@ -331,7 +334,7 @@ def _parts(raw: Raw, problems: Problems, main: str) -> Iterator[PartSummary]:
                 Fields.of(part),
                 tuple(items),
                 (place == 0, place == len(there) - 1),
-                condition_form(part, whole[:first], main),
+                condition_form(part, deciding(whole[:first], main)),
                 tuple(
                     problem
                     for number, at in enumerate(of, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -13,17 +14,18 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.errors import IncrowdError, UsageError
-from incrowd.studio.document import SurveyDocument, apply, version
+from incrowd.files import write_text
+from incrowd.studio.document import Raw, SurveyDocument, apply, version
 from incrowd.studio.evidence import CODES, PRINTED
 from incrowd.studio.imports import data_name
 from incrowd.studio.language import Phrase, phrase
-from incrowd.studio.operations import SetValue
+from incrowd.studio.operations import SetValue, questions
 from incrowd.studio.pages import Studio, expected_version, form_of, render, route
 from incrowd.studio.projects import PLAN, STUDIO, SURVEY, Project, Projects
 from incrowd.studio.publication import FOLDERS
 from incrowd.studio.question_form import text_of
 from incrowd.studio.rehearsal import FOLDER as REHEARSAL
-from incrowd.studio.versions import options_files
+from incrowd.survey.options_files import KEY as OPTIONS_FILE
 
 BASE = "/p/{name}/manage"
 
@@ -123,10 +125,13 @@ def _typed_title(title: str) -> str:
     return title
 
 
-def copied(projects: Projects, project: Project, title: str) -> Project:
+def copied(
+    projects: Projects, project: Project, title: str, more: Mapping[str, str] | None = None
+) -> Project:
     """Return a new project with the survey of another: without its data, plan, keys and results.
 
-    Lists of options in its folder are copied with it. Raises SurveyError if it is not TOML.
+    Lists of options in its folder are copied with it. more: texts of further files of the new
+    project, by their names. Raises SurveyError if it is not TOML.
     """
     document = apply(SurveyDocument(project.text()), SetValue(("name",), title))
     with projects.temporary() as folder:
@@ -135,7 +140,21 @@ def copied(projects: Projects, project: Project, title: str) -> Project:
             if (project.path / name).is_file():
                 files[name] = folder / str(len(files))
                 shutil.copyfile(project.path / name, files[name])
+        for name, text in (more or {}).items():
+            files[name] = folder / str(len(files))
+            write_text(files[name], text)
         return projects.create(title, document.text, files)
+
+
+def options_files(raw: Raw) -> tuple[str, ...]:
+    """Return the names of the files of options in the folder of a survey."""
+    named = (each.get(OPTIONS_FILE) for each in questions(raw))
+    inside = (
+        name
+        for name in named
+        if isinstance(name, str) and not Path(name).is_absolute() and ".." not in Path(name).parts
+    )
+    return tuple(dict.fromkeys(inside))
 
 
 def parts_of(project: Project) -> tuple[ProjectPart, ...]:

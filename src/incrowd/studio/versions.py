@@ -10,7 +10,6 @@ import asyncio
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -19,17 +18,13 @@ from starlette.routing import BaseRoute
 
 from incrowd.collection.settings import BUNDLE
 from incrowd.errors import IncrowdError, UsageError
-from incrowd.files import write_text
-from incrowd.studio import operations
-from incrowd.studio.document import Raw, apply
 from incrowd.studio.evidence import read_bundle
 from incrowd.studio.language import in_language, phrase
-from incrowd.studio.operations import SetValue
+from incrowd.studio.managing import copied
 from incrowd.studio.pages import Studio, language_of, route
 from incrowd.studio.projects import FORMER, Project, Projects
-from incrowd.studio.publication import FILE, PUBLICATION_MODE, Publication, load_publication
+from incrowd.studio.publication import FILE, Publication, load_publication
 from incrowd.survey import Survey
-from incrowd.survey.options_files import KEY as OPTIONS_FILE
 
 # What a new version takes from the choices of the old one: keys, addresses and times are new.
 TAKEN = ("mixers", "here", "organizations", "language", "introduction")
@@ -85,23 +80,11 @@ def _is_changed(project: Project) -> bool:
 def new_version(projects: Projects, project: Project, language: str) -> Project:
     """Return a copy of a survey as a new project: questions, texts, expectations, and the choices
     of who runs what. language: of the studio, in which the copy is named."""
-    document = project.document()
-    raw = document.content
-    title = new_title(projects, project.title, language)
-    text = apply(document, SetValue(("name",), title)).text
-    with projects.temporary() as folder:
-        files = {FORMER: folder / "former"}
-        write_text(files[FORMER], f"{project.name}\n")
-        for name in options_files(raw):
-            files[name] = folder / f"options-{len(files)}"
-            files[name].write_bytes((project.path / name).read_bytes())
-        with suppress(IncrowdError):  # choices that cannot be read are made again
-            before, _ = load_publication(project)
-            taken = {name: getattr(before, name) for name in TAKEN}
-            files[FILE] = folder / "publication"
-            text_of_choices = Publication(**taken).dumps()
-            write_text(files[FILE], text_of_choices, mode=PUBLICATION_MODE)
-        return projects.create(title, text, files)
+    more = {FORMER: f"{project.name}\n"}
+    with suppress(IncrowdError):  # choices that cannot be read are made again
+        before, _ = load_publication(project)
+        more[FILE] = Publication(**{name: getattr(before, name) for name in TAKEN}).dumps()
+    return copied(projects, project, new_title(projects, project.title, language), more)
 
 
 def new_title(projects: Projects, title: str, language: str) -> str:
@@ -116,17 +99,6 @@ def new_title(projects: Projects, title: str, language: str) -> str:
         for number in range(first, first + len(there) + 1)
     )
     return next(each for each in titles if each not in there)
-
-
-def options_files(raw: Raw) -> tuple[str, ...]:
-    """Return the names of the files of options in the folder of a survey."""
-    named = (each.get(OPTIONS_FILE) for each in operations.questions(raw))
-    inside = (
-        name
-        for name in named
-        if isinstance(name, str) and not Path(name).is_absolute() and ".." not in Path(name).parts
-    )
-    return tuple(dict.fromkeys(inside))
 
 
 async def start(studio: Studio, request: Request) -> Response:

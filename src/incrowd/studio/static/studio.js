@@ -1,11 +1,21 @@
 // Shows an error response beside the content, and keeps the edits of this window in order.
 "use strict";
 
-document.addEventListener("htmx:response:error", (event) => {
-  const response = event.detail?.ctx?.response;
+// If the studio has ended, or was started again, nothing on the page can be trusted to go on.
+function ended() {
   const problems = document.getElementById("problems");
-  if (!response && problems) problems.textContent = "?";
+  const notice = document.getElementById("studio-ended");
+  if (!problems || !notice || document.body.classList.contains("studio-ended")) return;
+  document.body.classList.add("studio-ended"); // hides what is said to be running
+  problems.replaceChildren(notice.content.cloneNode(true));
+}
+
+document.addEventListener("htmx:error", (event) => {
+  const { ctx, error } = event.detail;
+  if (ctx?.request && !ctx.response && error?.name === "TypeError") ended(); // it could not be fetched
 });
+
+document.addEventListener("htmx:response:error", (event) => event.detail.ctx.response.status === 403 && ended());
 
 // Each form has the version of the survey that its fields were filled from. Edits of this window make newer ones:
 // a form that was filled before them is sent with the newest. A form that was filled before an edit of another window
