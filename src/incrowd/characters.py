@@ -82,6 +82,16 @@ def on_one_line(text: str) -> str:
     return " ".join(each for line in text.split("\n") if (each := line.strip()))
 
 
+def shortened(text: str, most: int) -> str:
+    """Return the text on one line, with at most so many characters; a longer one ends with "…",
+    after a whole word if there is one."""
+    line = " ".join(text.split())
+    if len(line) <= most:
+        return line
+    words, space, _ = line[:most].rpartition(" ")
+    return f"{words if space and len(words) > most // 2 else line[: most - 1]}…"
+
+
 def _escaped(match: re.Match[str]) -> str:
     if match[0] in "\n\t":
         return match[0]

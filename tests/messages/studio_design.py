@@ -6,7 +6,7 @@ from unittest import mock
 
 from starlette.datastructures import FormData
 
-from incrowd.studio import design, imports, pages, versions
+from incrowd.studio import design, imports, pages, pasting, versions
 from incrowd.studio.document import SurveyDocument, apply, version
 from incrowd.studio.operations import (
     AddQuestion,
@@ -196,6 +196,8 @@ CASES = {
     "conflict: what was changed": late(SetValue(("crowd",), 2), SetValue(("crowd",), 3)),
     "conflict: the text": saved_late,
     "conflict: a version that is not there": seen_never,
+    "paste: no question": lambda folder: pasting.pasted_questions(Projects(folder), "Hello."),
+    "paste: nothing chosen": lambda folder: pasting.inserted(project(folder), (), version(TEXT)),
     "published: changed": changed_late,
     "published: restored": restored,
     "project: not UTF-8": not_utf8,

@@ -6,7 +6,14 @@ import pytest
 
 from incrowd.errors import UsageError
 from incrowd.studio.document import SurveyDocument, apply, version
-from incrowd.studio.operations import MoveQuestion, RemoveQuestion, SetQuestion, ids, question
+from incrowd.studio.operations import (
+    MoveQuestion,
+    PlaceQuestion,
+    RemoveQuestion,
+    SetQuestion,
+    ids,
+    question,
+)
 from incrowd.studio.questionnaire import AddMatrix, AddSection, MovePart, RemovePart, SetPart
 from incrowd.survey import Survey
 from tests.oracles.studio import form_fields
@@ -378,3 +385,74 @@ def test_mistakes_are_shown_and_stay_until_they_are_corrected(browser, project, 
             assert 'id="editor"' in page(id)
             save(id)
             assert project.text() == text
+
+
+@pytest.mark.parametrize(
+    ("id", "before", "order"),
+    [
+        ("tired", "smokes", "tired smokes age daily brand calm"),
+        ("age", "", "smokes daily brand calm tired age"),
+        ("smokes", "daily", "age smokes daily brand calm tired"),
+        ("calm", "calm", "smokes age daily brand calm tired"),
+        ("calm", "tired", "smokes age daily brand calm tired"),
+        ("tired", "calm", "smokes age daily brand tired calm"),
+    ],
+)
+def test_a_question_is_dropped_before_another(id, before, order):
+    text = TEXT.replace(" and not (age < 18 or smokes = no)", "")
+    assert ids(edited(PlaceQuestion(id, before), text=text).content) == order.split()
+
+
+def test_a_question_is_not_dropped_before_one_that_decides():
+    for edit in (PlaceQuestion("daily", "smokes"), PlaceQuestion("smokes", "")):
+        with pytest.raises(UsageError) as raised:
+            edited(edit)
+        assert raised.value.problems[0].code == "studio.asked-before"
+    with pytest.raises(UsageError):
+        edited(PlaceQuestion("daily", "gone"))
+
+
+def test_a_dropped_question_stays_in_its_section_and_skips_others_as_a_whole():
+    sections = (AddSection({"id": "mood", "title": "Mood"}, ("calm", "tired")),)
+    within = edited(*sections, PlaceQuestion("calm", "smokes"))
+    assert ids(within.content) == ["smokes", "age", "daily", "brand", "calm", "tired"]
+    beside = edited(*sections, PlaceQuestion("brand", "tired"))
+    assert ids(beside.content) == ["smokes", "age", "daily", "calm", "tired", "brand"]
+
+
+def moved(browser, project, **fields):
+    form = {"seen": project.document().version, "tags": "en", **fields}
+    return browser.post("/p/smoking/design", data=form, headers=HTMX)
+
+
+def test_where_a_question_is_now_is_announced(browser, studio):
+    project = studio.projects.create("Smoking", TEXT)
+    answer = moved(browser, project, do="order", moved="tired", before="age")
+    assert "“I feel tired” is number 2 of 6." in answer.text
+    answer = moved(browser, project, do="order", down="tired")
+    assert "“I feel tired” is number 3 of 6." in answer.text
+    answer = moved(browser, project, do="order", moved="smokes", before="")
+    assert answer.status_code == 422 and "decides who is asked this question" in answer.text
+
+
+@pytest.mark.parametrize(
+    ("fields", "options", "notice"),
+    [
+        ({"row": "down.0"}, ["B", "A", "else"], "“A” is answer 2 of 3."),
+        ({"row": "up.2"}, ["A", "else", "B"], "“else” is answer 2 of 3."),
+        ({"row": "up.0"}, ["A", "B", "else"], ""),
+        ({"placed": "2.0"}, ["else", "A", "B"], "“else” is answer 1 of 3."),
+        ({"placed": "0."}, ["B", "else", "A"], "“A” is answer 3 of 3."),
+        ({"placed": "0.2"}, ["B", "A", "else"], "“A” is answer 2 of 3."),
+        ({"placed": "7.x"}, ["A", "B", "else"], ""),
+        ({"row": "remove.1"}, ["A", "else"], ""),
+    ],
+)
+def test_where_an_answer_is_now_is_announced(browser, studio, fields, options, notice):
+    project = studio.projects.create("Smoking", TEXT)
+    names = ("A", "B", "else")
+    form = {f"{key}.{n}": name for n, name in enumerate(names) for key in ("option", "was")}
+    form |= {"of": "brand", "short_name": "brand", "type": "choice", "other": "else"}
+    answer = moved(browser, project, do="set", **form, **fields)
+    assert question(project.document().content, "brand")["options"] == options
+    assert notice in answer.text and (" is answer " in answer.text) == bool(notice)

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
+from incrowd.characters import shortened
 from incrowd.errors import IncrowdError, Of, Problem, SurveyError, Unfit, UsageError
 from incrowd.studio import imports, operations, part_forms
 from incrowd.studio.chosen_values import (
@@ -41,6 +42,7 @@ from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.operations import (
     AddQuestion,
     MoveQuestion,
+    PlaceQuestion,
     RemoveQuestion,
     SetQuestion,
     SetRegression,
@@ -68,6 +70,7 @@ from incrowd.studio.question_form import (
     codes_of,
     is_crossed,
     lines_of,
+    moved_row,
     new_inputs,
     new_question,
     outcomes,
@@ -312,6 +315,14 @@ def _summaries(raw: Raw, problems: Problems, main: str) -> Iterator[QuestionSumm
         earlier += deciding([each], main)
 
 
+MOST_LETTERS = 80  # of a question in a list
+
+
+def _title_of(asked: Raw, main: str) -> str:
+    """Return what a question is called in lists: its text, or its id if it has none."""
+    return shortened(in_main(asked.get("text"), main), MOST_LETTERS) or str(asked.get("id", ""))
+
+
 def _title(kind: str, part: Raw, main: str) -> str:
     return in_main(part.get("title" if kind == "section" else "text"), main) or str(part.get("id"))
 
@@ -439,7 +450,9 @@ def _add(raw: Raw, form: FormData) -> list[Operation]:
 
 
 def _order(_: Raw, form: FormData) -> list[Operation]:
-    """Move or remove a question, as its buttons request."""
+    """Move or remove a question, as its buttons or its handle request."""
+    if moved := str(form.get("moved", "")):
+        return [PlaceQuestion(moved, str(form.get("before", "")))]
     for button, step in (("up", -1), ("down", 1)):
         if button in form:
             return [MoveQuestion(str(form[button]), step)]
@@ -594,6 +607,7 @@ def _changed(
             opened = str(each.entries.get("id", view.open))
     regression = "" if action == "regression" else view.regression
     notices = tuple(notice for each in edits for notice in consequences(each, difference))
+    notices += tuple(_answer_notices(edits, form, difference.after.content))
     if len(decisions) > 1:
         notices = (phrase("Decided for {number} columns.", number=len(decisions)), *notices)
     return PageState(opened, regression, view.also), notices
@@ -632,6 +646,8 @@ def consequences(change: Operation, difference: Changed) -> Iterator[Phrase]:
     before, after = difference.before.content, difference.after.content
     if isinstance(change, RemoveQuestion):
         yield phrase("{id} was removed.", id=change.id)
+    if isinstance(change, MoveQuestion | PlaceQuestion):
+        yield _place_notice(change.id, after)
     if isinstance(change, SetQuestion | SetPart):
         yield from _condition_notices(change, before, after)
     if not isinstance(change, RemoveQuestion | SetQuestion):
@@ -646,6 +662,28 @@ def consequences(change: Operation, difference: Changed) -> Iterator[Phrase]:
                 yield phrase("This referred to it and was removed or shortened: {name}.", name=name)
             else:
                 yield phrase("This refers to it and was adjusted: {name}.", name=name)
+
+
+def _place_notice(id: str, content: Raw) -> Phrase:
+    """Return where a question is now."""
+    number = operations.ids(content).index(id) + 1
+    title = _title_of(operations.existing(content, id), _main_language(content))
+    total = len(operations.ids(content))
+    return phrase(
+        "“{title}” is number {number} of {total}.", title=title, number=number, total=total
+    )
+
+
+def _answer_notices(edits: Sequence[Operation], form: FormData, after: Raw) -> Iterator[Phrase]:
+    """Yield where the answer is that a form moves."""
+    name = text_of(form, f"option.{moved_row(form)}")
+    for each in edits:
+        if name and isinstance(each, SetQuestion):
+            asked = operations.existing(after, str(each.entries.get("id", each.id)))
+            listed = operations.answers(asked)
+            if name in listed:
+                numbers = {"number": listed.index(name) + 1, "total": len(listed)}
+                yield phrase("“{answer}” is answer {number} of {total}.", answer=name, **numbers)
 
 
 def _condition_notices(change: SetQuestion | SetPart, before: Raw, after: Raw) -> Iterator[Phrase]:

@@ -7,6 +7,7 @@ checks, except for an order of questions, or a missing question, that conditions
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -132,6 +133,35 @@ class MoveQuestion:
         asked, there = existing(content, self.id), questions(content)
         place = next(place for place, each in enumerate(there) if each is asked)
         move(content, range(place, place + 1), self.step)
+
+
+@dataclass(frozen=True)
+class PlaceQuestion:
+    """A question to move to the place before another one. before: "" for the end.
+
+    It stays in its section and its matrix, and skips others as a whole, as with single steps.
+    """
+
+    id: str
+    before: str
+
+    def edit(self, content: Raw) -> None:
+        """Move the question. Raises UsageError if one of both is gone, or it would be asked before
+        a question that decides about it."""
+        asked = existing(content, self.id)
+        target = existing(content, self.before) if self.before else None
+        step, steps = 0, len(questions(content))
+        for _ in range(steps):
+            order = questions(content)
+            place = next(place for place, each in enumerate(order) if each is asked)
+            end = next((place for place, each in enumerate(order) if each is target), steps)
+            distance = end - place - (end > place)
+            if not distance or distance * step < 0:  # it is there, or has skipped a part with it
+                return
+            step = 1 if distance > 0 else -1
+            move(content, range(place, place + 1), step)
+            if all(map(operator.is_, order, questions(content))):  # the end of its part
+                return
 
 
 @dataclass(frozen=True)

@@ -326,15 +326,33 @@ def _rows(form: FormData) -> list[tuple[int, str, str]]:
     return rows
 
 
-def _options(form: FormData, rows: list[tuple[int, str, str]]) -> list[str]:
-    """Return the options of the form, after the button of a row was used."""
+def moved_row(form: FormData) -> int | None:
+    """Return the number of the row of answers that a button or its handle moves; None if there is
+    none."""
     action, _, at = text_of(form, "row").partition(".")
-    place = int(at) if at.isdecimal() and len(at) < 10 else -1
-    order = [row for row in rows if row[2] and not (action == "remove" and row[0] == place)]
-    position = next((n for n, row in enumerate(order) if row[0] == place), None)
-    if action in ("up", "down") and position is not None:
+    if placed := text_of(form, "placed"):
+        action, at = "placed", placed.partition(".")[0]
+    return _number(at) if action in ("up", "down", "placed") else None
+
+
+def _number(text: str) -> int:
+    """Return the number of a row; -1 for text that is none."""
+    return int(text) if text.isdecimal() and len(text) < 10 else -1
+
+
+def _options(form: FormData, rows: list[tuple[int, str, str]]) -> list[str]:
+    """Return the options of the form, after the button of a row was used, or a row was dropped."""
+    action, _, at = text_of(form, "row").partition(".")
+    gone = _number(at) if action == "remove" else None
+    order = [row for row in rows if row[2] and row[0] != gone]
+    position = next((n for n, row in enumerate(order) if row[0] == moved_row(form)), None)
+    if position is not None:
+        row = order.pop(position)
         other = position + (-1 if action == "up" else 1)
-        order.insert(max(other, 0), order.pop(position))
+        if placed := text_of(form, "placed"):
+            before = _number(placed.partition(".")[2])
+            other = next((n for n, row in enumerate(order) if row[0] == before), len(order))
+        order.insert(max(other, 0), row)
     options = [name for _, _, name in order]
     return [*options, *(each for each in lines_of(form, "more") if each not in options)]
 

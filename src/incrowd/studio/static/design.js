@@ -53,6 +53,83 @@ addEventListener("beforeunload", (event) => {
   if ([...document.forms].some((form) => fields(form).some(typed))) event.preventDefault();
 });
 
+// Questions and answers are moved by their handles, or with Alt and an arrow key. Afterward, the focus is on what was
+// moved, wherever it is now.
+const ITEMS = "li.question, tr[data-row]";
+const idOf = (item) => item?.querySelector("[name=up]")?.value ?? "";
+const alike = (one, other) => one && other && one !== other && one.parentElement === other.parentElement;
+let dragged = null; // the question or answer that is being dragged
+let moved = null; // how to find what was moved
+
+const below = (item, event) => event.clientY > item.getBoundingClientRect().top + item.offsetHeight / 2;
+const unmark = () => {
+  for (const each of document.querySelectorAll(".drop-before, .drop-after")) each.classList.remove("drop-before", "drop-after");
+};
+
+document.addEventListener("dragstart", (event) => {
+  dragged = event.target.matches?.("i[draggable]") ? event.target.closest(ITEMS) : null;
+  if (!dragged) return;
+  event.dataTransfer.effectAllowed = "move";
+  event.dataTransfer.setDragImage(dragged, 0, 0);
+});
+document.addEventListener("dragover", (event) => {
+  const item = event.target.closest?.(ITEMS);
+  if (!alike(dragged, item)) return;
+  event.preventDefault();
+  unmark();
+  item.classList.add(below(item, event) ? "drop-after" : "drop-before");
+});
+document.addEventListener("dragend", () => {
+  unmark();
+  dragged = null;
+});
+document.addEventListener("drop", (event) => {
+  const item = event.target.closest?.(ITEMS);
+  if (!alike(dragged, item)) return;
+  event.preventDefault();
+  const next = below(item, event) ? item.nextElementSibling : item;
+  if (next !== dragged) place(dragged, next);
+});
+
+/** Moves a question or an answer before another one, or to the end. */
+function place(item, next) {
+  const form = item.dataset.row ? item.closest("form") : document.getElementById("order");
+  if (item.dataset.row) form.elements.placed.value = `${item.dataset.row}.${next?.dataset.row ?? ""}`;
+  else {
+    form.elements.moved.value = idOf(item);
+    form.elements.before.value = idOf(next);
+  }
+  follow(item);
+  form.requestSubmit();
+}
+
+/** Remembers what is moved, and which of its parts has the focus. */
+function follow(item) {
+  const part = document.activeElement?.id.replace(/\d+.*$/, "");
+  moved = item.dataset.row ? { answer: item.querySelector("[name^=option]").value, part } : { id: idOf(item), part };
+}
+
+document.addEventListener("keydown", (event) => {
+  if (!event.altKey || !["ArrowUp", "ArrowDown"].includes(event.key)) return;
+  const item = event.target.closest?.(ITEMS);
+  const way = event.key === "ArrowUp" ? "up" : "down";
+  const button = item?.querySelector(item.dataset.row ? `[name=row][value^="${way}."]` : `.summary [name=${way}]`);
+  if (!button) return;
+  event.preventDefault();
+  follow(item);
+  if (!button.disabled) button.click();
+});
+
+document.addEventListener("htmx:after:swap", () => {
+  if (!moved) return;
+  const { id, answer, part } = moved;
+  moved = null;
+  const items = [...document.querySelectorAll(ITEMS)];
+  const item = items.find((each) => (id ? idOf(each) === id : each.querySelector("[name^=option]")?.value === answer));
+  const wanted = part && item?.querySelector(`[id^="${part}"]:enabled, a[id^="${part}"]`);
+  (wanted ?? item?.querySelector("a[href], input:not([type=hidden])"))?.focus();
+});
+
 // The form for a new question shows the inputs of the chosen type.
 function showInputs() {
   const keys = document.querySelector("#add [name=type]:checked")?.dataset.keys.split(" ") ?? [];
