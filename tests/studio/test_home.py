@@ -116,8 +116,14 @@ class TestTheList:
         page = text_of(browser.get("/").text)
         assert "Smoking & <drinking>" in page
         assert f"Closed since {day(CLOSES, 'en')}" in page
-        assert "1 question · 1,200 people invited" in page
+        assert "1 question · 1,200 people invited · 1,000 answers expected" in page
         assert f"changed on {day(datetime.now(UTC), 'en')}" in page
+
+    def test_who_is_invited_and_how_many_will_answer(self, browser, studio):
+        people = '[people]\ninvited = 450\nexpected = "60%"\n\n[privacy]'
+        text = SURVEY.replace("crowd = 1000\n", "").replace("[privacy]", people)
+        studio.projects.create("A", text)
+        assert "450 people invited · 270 answers expected" in text_of(browser.get("/").text)
 
     def test_a_broken_survey_is_listed_with_the_reason(self, browser, studio):
         studio.projects.create("A", SURVEY.replace('"yesno"', '"never"'))
@@ -131,6 +137,11 @@ class TestTheList:
         page = text_of(browser.get("/").text)
         assert "No questions yet" in page and "Add questions" in page
         assert "Needs a correction" not in page
+
+    @pytest.mark.parametrize("people", ["crowd = 100\n", "[people]\ninvited = 450\n"])
+    def test_a_survey_is_unfinished_whatever_it_states_about_people(self, studio, people):
+        studio.projects.create("A", f'name = "A"\n{people}')
+        assert [each.stage.name for each in summaries(studio.projects)] == ["empty"]
 
     def test_many_surveys_can_be_searched_and_sorted(self, browser, studio):
         for number in range(15):
@@ -215,11 +226,14 @@ class TestBeginning:
             assert guarantee.crowd is None
         else:
             assert guarantee.crowd == survey.crowd
+            assert survey.people is None or survey.crowd < survey.people.answering(
+                survey.people.invited
+            )
             assert survey.privacy.local_epsilon <= 8
 
     def test_the_text_keeps_its_comments(self):
         text = begun(READY_SURVEYS[1], 'The "best" company', "de")
-        assert "# everybody is asked" in text and 'language = "de"' in text
+        assert "# no sample of a larger group" in text and 'language = "de"' in text
         assert tomllib.loads(text)["name"] == 'The "best" company'
 
     def test_every_file_is_listed(self):

@@ -25,15 +25,17 @@ FEW = 6  # surveys that are listed without a search
 
 
 class SurveySummary(NamedTuple):
-    """One line of the list of surveys. crowd: people who are expected; 0 if that is not stated."""
+    """One line of the list of surveys. people: those who are expected to answer; 0 if that is not
+    stated. invited: those who are invited, if that is known."""
 
     name: str
     title: str
     questions: int
-    crowd: int
+    people: int
     stage: SurveyStage
     changed: datetime
     archived: bool = False
+    invited: int = 0
 
 
 Order = Callable[[SurveySummary], Any]
@@ -110,7 +112,13 @@ def summary(project: Project) -> SurveySummary:
     except IncrowdError as error:
         return _unfinished(project, error.problems[0])._replace(changed=changed, archived=archived)
     stage, asked = stage_of(project, survey), len(survey.questions)
-    return SurveySummary(project.name, survey.name, asked, survey.crowd, stage, changed, archived)
+    invited, people = stage.invited, survey.crowd
+    if survey.people is not None:
+        invited = invited or survey.people.invited
+        people = survey.people.answering(invited)
+    return SurveySummary(
+        project.name, survey.name, asked, people, stage, changed, archived, invited
+    )
 
 
 def _unfinished(project: Project, problem: Problem) -> SurveySummary:
@@ -122,8 +130,9 @@ def _unfinished(project: Project, problem: Problem) -> SurveySummary:
         return SurveySummary(project.name, project.name, 0, 0, broken, now)
     name, crowd, asked = raw.get("name"), raw.get("crowd"), raw.get("question")
     title = name if isinstance(name, str) and name else project.name
-    if asked is None and isinstance(crowd, int):
-        return SurveySummary(project.name, title, 0, crowd, SurveyStage("empty"), now)
+    if asked is None and (isinstance(crowd, int) or isinstance(raw.get("people"), dict)):
+        people = crowd if isinstance(crowd, int) else 0
+        return SurveySummary(project.name, title, 0, people, SurveyStage("empty"), now)
     number = len(asked) if isinstance(asked, list) else 0
     return SurveySummary(project.name, title, number, 0, broken, now)
 
