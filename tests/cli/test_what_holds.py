@@ -186,6 +186,7 @@ OTHERS = {
     "simulate",
     "demo",
     "ledger",
+    "letters",
     "studio",
 }  # tested elsewhere
 SILENT = {  # they promise nothing to anybody

@@ -99,6 +99,9 @@ def over_an_input(folder):
 
 
 CASES = {
+    "language of letters": lambda folder: command(
+        "invitations", "3", "-o", folder / "codes.csv", "--language", "fr"
+    ),
     "an unknown engine": estimate("--engine", "abacus"),
     "an unknown kind of intervals": estimate("--simultaneous", "magic"),
     "words without a file": estimate("--words", "oslo"),

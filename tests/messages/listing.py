@@ -15,6 +15,7 @@ from tests.messages import (
     device,
     estimates,
     files,
+    invitations,
     inviter,
     margins,
     mixers,
@@ -42,7 +43,7 @@ from tests.messages.recorder import Said, hear, problems
 
 TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
-    *(collector, device, shuffler, inviter, second_mixer, tokens, mixers),
+    *(collector, device, shuffler, invitations, inviter, second_mixer, tokens, mixers),
     *(files, margins, page, precision, publishing, regressions, results, strata),
     *(studio_design, studio_frame, studio_start, proofs),
 )

@@ -71,6 +71,7 @@ NEEDING = {
         "shuffler run": "shuffler run missing",
         "shuffler check": "shuffler check missing",
         "invitations": "invitations 3 -o codes.csv --shuffler missing",
+        "letters": "letters missing.json -o letters",
         "inviter init": "inviter init inviter plan.json missing.toml",
         "inviter run": "inviter run missing",
         "inviter check": "inviter check missing",

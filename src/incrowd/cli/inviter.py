@@ -11,11 +11,17 @@ from incrowd.cli import mixing
 from incrowd.cli.console import print_json, say, working
 from incrowd.cli.inviting import (
     CodesFile,
+    LettersFile,
+    LettersLanguage,
+    LettersText,
+    LettersZone,
     NumberArgument,
+    PeopleFile,
     PrintedPage,
     SurveyPage,
     bundle_facts,
     check_invitations,
+    invitation_files,
     print_bundle,
     report_invitations,
     say_secret,
@@ -67,7 +73,7 @@ def init(
     Example:
       incrowd inviter init inviter plan.json collection.toml --invitations 9000
     """
-    from incrowd.collection.invitations import write_invitations
+    from incrowd.collection.invitations import InvitationFiles, write_invitations
     from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
     from incrowd.collection.inviter.setup import check_unused, install, open_store
     from incrowd.collection.settings import InviterSettings, load_settings
@@ -87,7 +93,7 @@ def init(
     codes = folder / CODES
     if invitations:
         store = open_store(settings)
-        write_invitations(store, invitations, codes, None, survey_page)
+        write_invitations(store, invitations, InvitationFiles(codes), survey_page)
         store.engine.dispose()
     if json:
         print_json(facts)
@@ -95,7 +101,7 @@ def init(
     say(f"wrote {settings.bundle_file}: give it to every other service; it is not secret")
     say_secret(settings.private_files)
     if invitations:
-        report_invitations(invitations, invitations, codes, json)
+        report_invitations(invitations, invitations, InvitationFiles(codes), json)
     print_bundle(facts, result.bundle, result.guarantee)
 
 
@@ -132,28 +138,37 @@ def check(folder: InviterFolder, json: AsJson = False) -> None:
 
 @app.command()
 def invite(
-    number: NumberArgument,
     output: CodesFile,
+    number: NumberArgument = 0,
     inviter: Annotated[Path, typer.Option(help="The inviter's folder.")] = Path("inviter"),
     page: PrintedPage = None,
+    letters: LettersFile = None,
+    people: PeopleFile = None,
     survey_page: SurveyPage = "",
+    language: LettersLanguage = None,
+    zone: LettersZone = "",
+    text: LettersText = None,
     json: AsJson = False,
 ) -> None:
     """Create more invitations, until the collection closes. Each lets one person answer once.
 
     With the file anybody could answer for all: give each invitation to one person, then destroy
-    the file. No other service should ever see it.
+    the file. No other service should ever see it. With a list of people, each of them gets an
+    invitation at random, and the file says who has which one.
 
     \b
     Example:
       incrowd inviter invite 500 -o codes.csv --page codes.html
+      incrowd inviter invite --people staff.xlsx -o mail.xlsx --letters letters.docx
     """
     from incrowd.collection.invitations import write_invitations
     from incrowd.collection.inviter.setup import open_store
     from incrowd.collection.settings import InviterSettings, load_settings
 
-    check_invitations(number, survey_page)
+    number, files = invitation_files(
+        number, output, page, letters, people, language, zone, text, survey_page
+    )
     store = open_store(load_settings(InviterSettings, inviter))
-    issued = write_invitations(store, number, output, page, survey_page)
+    issued = write_invitations(store, number, files, survey_page)
     store.engine.dispose()
-    report_invitations(number, issued, output, json)
+    report_invitations(number, issued, files, json)

@@ -54,6 +54,7 @@ COMMANDS = {
         "Open the first mixer's batch, and mix it again.",
     ),
     "invitations": ("shuffler:invitations", "Create invitations, on the shuffler's side."),
+    "letters": ("letters:letters", "Write letters, a mail and a reminder for a collection."),
     "collector": ("collector:app", "Create the collector's key; receive and open releases."),
     "host": ("host:host", "Run a service from one settings file."),
     "confirm-release": (

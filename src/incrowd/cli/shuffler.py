@@ -11,11 +11,16 @@ from incrowd.cli import mixing
 from incrowd.cli.console import print_json, say
 from incrowd.cli.inviting import (
     CodesFile,
+    LettersFile,
+    LettersLanguage,
+    LettersText,
+    LettersZone,
     NumberArgument,
+    PeopleFile,
     PrintedPage,
     SurveyPage,
     bundle_facts,
-    check_invitations,
+    invitation_files,
     print_bundle,
     report_invitations,
     say_secret,
@@ -110,27 +115,36 @@ def check(folder: ShufflerFolder, json: AsJson = False) -> None:
 
 
 def invitations(
-    number: NumberArgument,
     output: CodesFile,
+    number: NumberArgument = 0,
     shuffler: Annotated[Path, typer.Option(help="The shuffler's folder.")] = Path("shuffler"),
     page: PrintedPage = None,
+    letters: LettersFile = None,
+    people: PeopleFile = None,
     survey_page: SurveyPage = "",
+    language: LettersLanguage = None,
+    zone: LettersZone = "",
+    text: LettersText = None,
     json: AsJson = False,
 ) -> None:
     """Create invitations, on the shuffler's side. Each lets one person answer once.
 
     Anyone who has the file could answer for everyone: give each invitation to one person, then
-    destroy the file. The collector should never see it.
+    destroy the file. The collector should never see it. With a list of people, each of them gets an
+    invitation at random, and the file says who has which one.
 
     \b
     Example:
       incrowd invitations 9000 -o codes.csv --page codes.html
+      incrowd invitations --people staff.xlsx -o mail.xlsx --letters letters.docx
     """
     from incrowd.collection.invitations import write_invitations
     from incrowd.collection.mixer.setup import open_store
     from incrowd.collection.settings import ShufflerSettings, load_settings
 
-    check_invitations(number, survey_page)
+    number, files = invitation_files(
+        number, output, page, letters, people, language, zone, text, survey_page
+    )
     store = open_store(load_settings(ShufflerSettings, shuffler))
-    issued = write_invitations(store, number, output, page, survey_page)
-    report_invitations(number, issued, output, json)
+    issued = write_invitations(store, number, files, survey_page)
+    report_invitations(number, issued, files, json)

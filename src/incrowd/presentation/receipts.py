@@ -1,29 +1,11 @@
-"""Invitations on paper, and warnings about simulations."""
+"""What every output says of a result: its promise, and warnings about simulations."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from incrowd.presentation.guarantee_text import promise_lines
 from incrowd.views import Line, Result, View
-
-# Invitations on paper: one per person, with the digest that the device has to show.
-
-
-def invitations_page(
-    title: str, short: str, invitations: Sequence[tuple[str, str]], page: str = ""
-) -> str:
-    """Return a page to print and cut, with the code and link of each invitation.
-
-    short: the beginning of the bundle's digest. page: the address of a survey page, if people
-    answer there.
-    """
-    from incrowd.presentation.shell import rendered
-
-    parts = {"title": title, "short": short, "invitations": invitations, "page": page}
-    return rendered("invitations.html", **parts)
-
 
 # Every output warns about reports that were made with a known seed: they protect nobody.
 

@@ -120,3 +120,19 @@ def _font() -> Any:
     from openpyxl.styles import Font
 
     return Font(bold=True)
+
+
+def table_workbook(name: str, columns: Sequence[str], rows: Sequence[tuple[str, ...]]) -> bytes:
+    """Return the bytes of an .xlsx file with one table of text.
+
+    Raises UsageError if openpyxl is not installed.
+    """
+    with needing("stats", UsageError, "path"):
+        from openpyxl import Workbook
+    book = Workbook()
+    page = book.active
+    page.title = name
+    _fill(page, Sheet(name, tuple(columns), tuple(rows)))
+    content = io.BytesIO()
+    book.save(content)
+    return reproducible(content.getvalue())

@@ -12,7 +12,7 @@ from typing import Any
 from incrowd.collection.cards import card_of
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.places import CollectorPlaces, new_key
-from incrowd.collection.invitations import write_invitations
+from incrowd.collection.invitations import InvitationFiles, write_invitations
 from incrowd.collection.inviter import setup as inviter_setup
 from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
 from incrowd.collection.inviter.store import InviterStore
@@ -217,7 +217,8 @@ def _bundle(project: Project, publication: Publication, language: str) -> None:
         with_mixers = make_mixers_bundle(certified, MixersTerms.load(terms))
         _begin_again(*inviter.private_files, _store(inviter))
         inviter_setup.install(inviter, with_mixers.bundle, with_mixers.keys)
-        _invite(inviter_setup.open_store(inviter), publication, inviter.folder / CODES, None)
+        files = InvitationFiles(inviter.folder / CODES)
+        _invite(inviter_setup.open_store(inviter), publication, files)
 
 
 def _store(settings: StoreSettings) -> Path:
@@ -256,7 +257,6 @@ def take_bundle(project: Project, publication: Publication, data: bytes) -> None
 
 def _invitations(project: Project, publication: Publication, language: str) -> None:
     """Create the invitations, as `incrowd invitations`; repeating it changes nothing."""
-    del language
     codes = project.path / CODES
     if codes.exists():
         return
@@ -266,14 +266,13 @@ def _invitations(project: Project, publication: Publication, language: str) -> N
         if publication.mixers == 1
         else inviter_setup.open_store(load_settings(InviterSettings, folder))
     )
-    _invite(store, publication, codes, project.path / PRINTED)
+    files = InvitationFiles(codes, project.path / PRINTED, language=language)
+    _invite(store, publication, files)
 
 
-def _invite(
-    store: Store | InviterStore, publication: Publication, codes: Path, page: Path | None
-) -> None:
+def _invite(store: Store | InviterStore, publication: Publication, files: InvitationFiles) -> None:
     try:
-        write_invitations(store, publication.invitations, codes, page, publication.survey_page)
+        write_invitations(store, publication.invitations, files, publication.survey_page)
     finally:
         store.engine.dispose()
 
