@@ -20,6 +20,8 @@ FORMATS: Mapping[str, Phrase] = {
 }
 _TYPES = {
     "html": "text/html; charset=utf-8",
+    "txt": "text/plain; charset=utf-8",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",

@@ -44,3 +44,20 @@ document.addEventListener("htmx:after:request", (event) => {
   } else if (version !== newest) replaced.clear(); // it was changed elsewhere
   newest = version;
 });
+
+// A button that names a field copies its text, and says so.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  const field = document.getElementById(button.dataset.copy);
+  try {
+    await navigator.clipboard.writeText(field.value);
+  } catch {
+    field.select(); // the browser does not allow it; the person can
+    return;
+  }
+  const before = button.textContent;
+  button.textContent = "✓";
+  document.getElementById("status").textContent = `${before} ✓`;
+  setTimeout(() => (button.textContent = before), 2000);
+});
