@@ -26,7 +26,7 @@ from incrowd.collection.mailing import (
     table_bytes,
 )
 from incrowd.collection.mixer import setup
-from incrowd.collection.protocol.addresses import Link, grouped, short
+from incrowd.collection.protocol.addresses import BY_HAND, Link, grouped, short
 from incrowd.collection.protocol.upload import RANDOM_BYTES, code_field, new_code
 from incrowd.collection.settings import ShufflerSettings
 from incrowd.errors import UsageError
@@ -278,6 +278,16 @@ class TestWords:
         assert "each add invented numbers" in promise_in_two(services, ENGLISH)
         read_by_one = letter_facts(services_bundle(local_only=True), PAGE)
         assert "can read them" in promise_in_two(read_by_one, ENGLISH)
+
+    def test_a_collector_without_an_address_is_named_by_its_organization_only(self):
+        """Its address ends in .invalid: releases are handed over as files."""
+        addresses = INVITED.addresses.model_copy(update={"collector": BY_HAND})
+        bundle = INVITED.model_copy(update={"addresses": addresses})
+        text = letter_text(letter_facts(bundle, PAGE), ENGLISH)
+        assert "invalid" not in text and "mix.example" in text
+        assert "Institute" in letter_text(
+            letter_facts(bundle, PAGE, {"collector": "Institute"}), ENGLISH
+        )
 
     def test_a_promise_has_two_sentences(self):
         for bundle in (INVITED, mixers.bundle(), services_bundle()):

@@ -10,8 +10,10 @@ from incrowd.collection.mailing import AddressList, address_list, handed_out, le
 from incrowd.presentation.letters import LetterStyle, check_fields, printed_letters
 from incrowd.presentation.word_letters import word_letters
 from incrowd.presentation.workbook import table_workbook
+from incrowd.studio.inviting import InvitingState, _content, _handed_out
+from incrowd.studio.projects import Project
 from tests.messages.shared import command, file
-from tests.oracles.make_vectors import OPEN
+from tests.oracles.make_vectors import INVITED, OPEN
 
 TWICE = "name;mail\nAda;a@x.example\nBo;b@x.example\nAda L.;A@x.example\n"
 
@@ -40,7 +42,33 @@ def without_workbooks(_):
         table_workbook("invitations", ["code"], [])
 
 
+def in_studio(act):
+    """What a person who runs the shuffler does on the page, without any invitation left."""
+
+    def call(folder):
+        for name in ("publication.toml", "shuffler/bundle.json", "codes.csv"):
+            (folder / name).parent.mkdir(exist_ok=True)
+        file(folder, "publication.toml", 'here = "shuffler"\n')
+        file(folder / "shuffler", "bundle.json", INVITED.encoded)
+        file(folder, "codes.csv", "link,code,digest\n")
+        act(Project(folder), InvitingState(texts={"en": ""}))
+
+    return call
+
+
+def without_codes(project, _):
+    (project.path / "codes.csv").unlink()
+    _handed_out(project, io.BytesIO(b"name\nAda\n"))
+
+
 CASES = {
+    "studio: a list and no invitations": in_studio(without_codes),
+    "studio: letters and no invitations": in_studio(
+        lambda project, state: _content(project, state, "en", "letters.html")
+    ),
+    "studio: an unknown file": in_studio(
+        lambda project, state: _content(project, state, "en", "codes.csv")
+    ),
     "list: no file": lambda folder: address_list(folder / "none.csv"),
     "list: nobody": listed("name,mail\n"),
     "list: reserved column": listed("name,link\nAda,x\n"),

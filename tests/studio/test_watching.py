@@ -16,6 +16,8 @@ from incrowd.collection.device.connection import Connection
 from incrowd.collection.protocol.bundle import as_time
 from incrowd.errors import IncrowdError
 from incrowd.studio import watching
+from incrowd.studio.document import version
+from incrowd.studio.publication import Publication, save_publication
 from incrowd.studio.watching import Facts, Followed, checked, dashboard, fetched, read
 from tests.oracles import watching as oracle
 from tests.oracles.make_vectors import INVITED, RECEIVER
@@ -112,7 +114,7 @@ class TestAFolder:
         page = browser.get(PAGE).text
         browser.get(f"{PAGE}/state?seen=")
         assert urls == [f"{INVITED.upload_address}/count"]  # once an hour
-        assert f"{INVITED.rounded(40):,} of {INVITED.least_people:,} people" in page
+        assert f"at least {INVITED.rounded(40):,} of " in page
         browser.post(f"{PAGE}/count", data={"count": "no"})
         assert "Request the number of people who have sent" in browser.get(PAGE).text
         assert len(urls) == 1
@@ -143,6 +145,60 @@ class TestAFolder:
         page = browser.get(PAGE).text
         assert "these numbers say nothing about anyone" in page
         assert "Nothing is being collected yet" in page and "Ask how many" not in page
+
+
+def counting(monkeypatch, people):
+    """The service responds with a number of people in each stratum."""
+    body = json.dumps({"people": dict.fromkeys(INVITED.strata, people)}).encode()
+    monkeypatch.setattr(Connection, "ask", lambda *_, **__: mock.Mock(status=200, body=body))
+
+
+class TestTheThreshold:
+    def test_of_a_person_who_runs_the_shuffler(self, browser, project, monkeypatch):
+        """She sees the count that her service publishes, rounded down, and nothing of releases."""
+        save_publication(project, Publication(here="shuffler"), version(""))
+        (project.path / "shuffler").mkdir()
+        (project.path / "shuffler" / "bundle.json").write_bytes(INVITED.encoded)
+        page = browser.get(PAGE).text
+        assert "How many there are is not known here" in page
+        counting(monkeypatch, INVITED.least_people - 1)
+        browser.post(f"{PAGE}/count", data={"count": "yes"})
+        page = browser.get(PAGE).text
+        people = INVITED.rounded(INVITED.least_people - 1)
+        assert people < INVITED.least_people - 1
+        stated = f"At least {people:,} of the {INVITED.least_people:,} answers"
+        part = page[page.index('class="threshold"') : page.index('class="numbers"')]
+        assert stated in part and not re.search(rf"\b{INVITED.least_people - 1}\b", part)
+        assert f'max="{INVITED.least_people}" value="{people}"' in page
+        assert "With fewer, nothing is released" in page and "There are enough" not in page
+        monkeypatch.setattr(watching, "system", lambda: as_time(INVITED.closes))
+        page = browser.get(PAGE).text
+        assert "the services now pass on what was sent" in page and "days left" not in page
+
+    def test_enough(self, browser, collector, monkeypatch):
+        counting(monkeypatch, 10 * INVITED.least_people)
+        browser.post(f"{PAGE}/count", data={"count": "yes"})
+        assert "There are enough" in browser.get(PAGE).text
+
+    @pytest.mark.parametrize(
+        ("before", "text"),
+        [
+            (timedelta(days=12, hours=3), "12 days left"),
+            (timedelta(days=1, hours=23), "1 day left"),
+            (timedelta(hours=5, minutes=59), "5 hours left"),
+            (timedelta(minutes=30), "Closes very soon"),
+            (timedelta(0), "None"),
+        ],
+    )
+    def test_the_time_left_is_rounded_down(self, before, text):
+        now = as_time(INVITED.closes) - before
+        assert str(watching.time_left(INVITED.closes, now)) == text
+        assert watching.time_left("no time", now) is None
+
+    def test_a_reminder_is_offered_until_it_closes(self, browser, project, collector, monkeypatch):
+        assert "A reminder for everybody" in browser.get(PAGE).text
+        monkeypatch.setattr(watching, "system", lambda: as_time(INVITED.closes))
+        assert "A reminder for everybody" not in browser.get(PAGE).text
 
 
 class TestADashboardElsewhere:

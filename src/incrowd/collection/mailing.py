@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from incrowd.collection.claims import bundle_guarantee
-from incrowd.collection.protocol.addresses import Link, location, short
+from incrowd.collection.protocol.addresses import Link, is_by_hand, location, short
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.encoding.formats.registry import FORMATS
 from incrowd.encoding.sources import likely_encoding, readable, source_of
@@ -185,11 +185,13 @@ def _runs(
             "second": runs.second,
             "collector": runs.collector,
         }
-    collector = organizations.get("collector") or location(bundle.collector_address)
+    by_hand = is_by_hand(bundle.collector_address)
+    host = "" if by_hand else location(bundle.collector_address)
+    collector = organizations.get("collector") or host
     if bundle.one_party:
-        return {"collector": collector}
+        return {"collector": collector or location(bundle.upload_address)}
     shuffler = organizations.get("shuffler") or location(bundle.upload_address)
-    return {"shuffler": shuffler, "collector": collector}
+    return {"shuffler": shuffler, **({"collector": collector} if collector else {})}
 
 
 def letter_style(bundle: Bundle, language: str = "", zone: tzinfo | None = None) -> LetterStyle:

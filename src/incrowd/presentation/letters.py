@@ -197,6 +197,8 @@ def _runs(facts: LetterFacts) -> Sentence:
         return Sentence("letters.runs-mixers", names)
     if "shuffler" not in names:
         return Sentence("letters.runs-alone", names)
+    if "collector" not in names:
+        return Sentence("letters.runs-mixing", names)
     return Sentence("letters.runs-shuffler" if facts.codes else "letters.runs-open", names)
 
 

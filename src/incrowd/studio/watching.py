@@ -12,6 +12,8 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,14 +29,17 @@ from incrowd.collection.collector.progress import CollectorProgress, Gate, Peopl
 from incrowd.collection.device.connection import HEADERS
 from incrowd.collection.machine import system
 from incrowd.collection.protocol.addresses import checked_address
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.settings import BUNDLE
 from incrowd.errors import IncrowdError, ReportsError, Unfit, UsageError
 from incrowd.plans.digests import FileCount
+from incrowd.presentation.letters import LetterStyle
+from incrowd.studio.evidence import bundle_of
+from incrowd.studio.inviting import facts_of, reminders
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, form_of, language_of, lines, render, route, texts
 from incrowd.studio.projects import Project
-from incrowd.studio.publication import FOLDERS
+from incrowd.studio.publication import FOLDERS, load_publication
 from incrowd.studio.rehearsal import FOLDER as REHEARSAL
 
 SECONDS = 5.0  # for a response of a dashboard
@@ -83,6 +88,7 @@ class Facts(_Facts):
     counter_away: bool
     crowd: FileCount
     least_people: FileCount
+    small_strata: Literal["delete", "merge"] = "delete"
     strata: list[StratumFacts] = Field(max_length=1000)
     more_strata: FileCount
     opened_people: FileCount
@@ -91,6 +97,11 @@ class Facts(_Facts):
     cheating: FactText | None
     guarantee: Promised | None
     estimates: FactText | None
+
+    @property
+    def enough(self) -> int:
+        """The number of listed strata of which enough people have sent."""
+        return sum(each.released or (each.people or 0) >= self.least_people for each in self.strata)
 
     @property
     def people(self) -> int | None:
@@ -107,6 +118,37 @@ PHASES: dict[Phase, Phrase] = {
     "opened": phrase("Opened: no further releases can arrive"),
     "disposed": phrase("Deleted: no release was possible in time"),
 }
+
+
+# Those of a service that is not the collector: it does not know what arrived elsewhere.
+SERVICE_PHASES = PHASES | {
+    "closed": phrase("Closed; the services now pass on what was sent, or delete it"),
+    "disposed": phrase("Over: everything was passed on or deleted"),
+}
+
+
+def time_left(closes: str, now: datetime) -> Phrase | None:
+    """Return how long answers can be sent; None if that is over or unknown."""
+    try:
+        left = as_time(closes) - now
+    except Unfit:
+        return None
+    if left <= timedelta(0):
+        return None
+    if left.days > 1:
+        return phrase("{days} days left", days=left.days)
+    if left.days == 1:
+        return phrase("1 day left")
+    hours = left // timedelta(hours=1)
+    return phrase("{hours} hours left", hours=hours) if hours > 1 else phrase("Closes very soon")
+
+
+def local_time(language: str, text: str) -> str:
+    """Return a time of a bundle in the time zone of this machine; other text as it is."""
+    try:
+        return LetterStyle(language).date(as_time(text))
+    except Unfit:
+        return text
 
 
 @dataclass
@@ -144,6 +186,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
         """Return the part that changes; 204 if it is what the page already shows."""
         project = studio.project(request)
         parts = await asyncio.to_thread(state_parts, project, of(project))
+        parts["when"] = partial(local_time, language_of(request))
         if request.query_params.get("seen") == parts["seen"]:
             return Response(status_code=204)
         return render(request, "watch_state.html", **parts)
@@ -198,7 +241,22 @@ async def _page(
     project = studio.project(request)
     parts = await asyncio.to_thread(state_parts, project, of(project))
     parts |= {"typed": (typed or {}).get("address", ""), "mistakes": mistakes}
+    parts |= {"when": partial(local_time, language_of(request))}
+    parts |= await asyncio.to_thread(reminder_parts, project)
     return render(request, "watch.html", status=422 if mistakes else 200, **parts)
+
+
+def reminder_parts(project: Project) -> dict[str, Any]:
+    """Return the reminder for a collection that is not closed; none if there is no bundle."""
+    try:
+        publication, _ = load_publication(project)
+        bundle = bundle_of(project, publication)
+    except IncrowdError:  # another part of the page says what cannot be read
+        bundle = None
+    if bundle is None or system() >= as_time(bundle.closes):
+        return {"reminders": ()}
+    facts = facts_of(bundle, publication)
+    return {"facts": facts, "reminders": reminders(facts)}
 
 
 def state_parts(project: Project, followed: Followed) -> dict[str, Any]:
@@ -213,20 +271,38 @@ def state_parts(project: Project, followed: Followed) -> dict[str, Any]:
         collections.append(
             _collection("folder", lambda: read(folder, followed, counting=followed.counting))
         )
+    elif service := _service(project):
+        collections.append(
+            _collection("service", lambda: read(service, followed, counting=followed.counting))
+        )
     invented = project.path / REHEARSAL / "collector"
     if (invented / BUNDLE).exists():
         collections.append(
             _collection("rehearsal", lambda: read(invented, followed, counting=False))
         )
+    now = system()
+    left = [facts and time_left(facts.closes, now) for _, facts, _ in collections]
     text = json.dumps([[kind, str(facts), str(problem)] for kind, facts, problem in collections])
+    text = f"{text}{list(map(str, left))}"
     return {
         "project": project,
-        "collections": collections,
+        "collections": [(*each, rest) for each, rest in zip(collections, left, strict=True)],
         "followed": followed,
         "phases": PHASES,
+        "service_phases": SERVICE_PHASES,
         "seen": hashlib.sha256(f"{text}{followed.counting}".encode()).hexdigest()[:16],
         "key": (folder / "collector_key.txt").exists(),
     }
+
+
+def _service(project: Project) -> Path | None:
+    """Return the folder of a service of this person that is not the collector, with its bundle."""
+    try:
+        publication, _ = load_publication(project)
+    except IncrowdError:  # the page on which it is published says why
+        return None
+    folders = (project.path / FOLDERS[each] for each in publication.mine if each != "collector")
+    return next((folder for folder in folders if (folder / BUNDLE).exists()), None)
 
 
 # The kind of a collection, and its facts or why there are none.
@@ -241,8 +317,8 @@ def _collection(kind: str, facts: Callable[[], Facts]) -> CollectionFacts:
 
 
 def read(folder: Path, followed: Followed, *, counting: bool) -> Facts:
-    """Return the facts in the folder of a collector. Raises IncrowdError for files that cannot be
-    read.
+    """Return the facts in the folder of a service; of releases only in that of a collector. Raises
+    IncrowdError for files that cannot be read.
 
     counting: whether to ask the mixer how many have sent, at most once an hour.
     """

@@ -197,6 +197,7 @@ class CollectorProgress:
             "crowd": bundle.plan.survey.crowd,
             "counts_on_crowd": bundle.plan.guarantee.crowd is not None,
             "least_people": bundle.least_people,
+            "small_strata": bundle.small_strata,
             **self._strata(taken),
             **self._opened(),
             "guarantee": self._guarantee(),
