@@ -7,6 +7,7 @@ import json
 import os
 import re
 import zipfile
+from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -288,6 +289,16 @@ class TestWords:
         assert "Institute" in letter_text(
             letter_facts(bundle, PAGE, {"collector": "Institute"}), ENGLISH
         )
+
+    def test_a_promise_that_is_practically_none_says_so(self):
+        """That of the vectors has an epsilon of 46; one of 1 is e times."""
+        assert FACTS.guarantee.epsilon > 40
+        assert "practically nothing is promised" in promise_in_two(FACTS, ENGLISH)
+        guarantee = replace(FACTS.guarantee, epsilon=1.0, delta=1e-6)
+        stronger = replace(FACTS, guarantee=guarantee)
+        assert "at most 2.72 times as likely" in promise_in_two(stronger, ENGLISH)
+        assert "höchstens 2,72-mal" in promise_in_two(stronger, GERMAN)
+        assert "Wahrscheinlichkeit 0,000001" in promise_in_two(stronger, GERMAN)
 
     def test_a_promise_has_two_sentences(self):
         for bundle in (INVITED, mixers.bundle(), services_bundle()):

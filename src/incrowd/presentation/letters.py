@@ -225,7 +225,9 @@ def _odds(guarantee: Guarantee, language: str) -> Sentence:
     """Return how much is promised."""
     if guarantee.epsilon == math.inf:
         return sentence("letters.no-promise")
-    times = localized(factor(guarantee.epsilon), language)
+    if (most := factor(guarantee.epsilon)) is None:
+        return sentence("letters.hardly")
+    times = localized(most, language)
     if not guarantee.delta:
         return sentence("letters.odds-pure", factor=times)
     delta = localized(f"{Decimal(bound(guarantee.delta)):f}", language)
