@@ -294,7 +294,7 @@ class TestWords:
         """That of the vectors has an epsilon of 46; one of 1 is e times."""
         assert FACTS.guarantee.epsilon > 40
         assert "practically nothing is promised" in promise_in_two(FACTS, ENGLISH)
-        guarantee = replace(FACTS.guarantee, epsilon=1.0, delta=1e-6)
+        guarantee = FACTS.guarantee.model_copy(update={"epsilon": 1.0, "delta": 1e-6})
         stronger = replace(FACTS, guarantee=guarantee)
         assert "at most 2.72 times as likely" in promise_in_two(stronger, ENGLISH)
         assert "höchstens 2,72-mal" in promise_in_two(stronger, GERMAN)

@@ -156,6 +156,8 @@ def counting(monkeypatch, people):
 class TestTheThreshold:
     def test_of_a_person_who_runs_the_shuffler(self, browser, project, monkeypatch):
         """She sees the count that her service publishes, rounded down, and nothing of releases."""
+        now = [BEFORE]
+        monkeypatch.setattr(watching, "system", lambda: now[0])
         save_publication(project, Publication(here="shuffler"), version(""))
         (project.path / "shuffler").mkdir()
         (project.path / "shuffler" / "bundle.json").write_bytes(INVITED.encoded)
@@ -171,7 +173,7 @@ class TestTheThreshold:
         assert stated in part and not re.search(rf"\b{INVITED.least_people - 1}\b", part)
         assert f'max="{INVITED.least_people}" value="{people}"' in page
         assert "With fewer, nothing is released" in page and "There are enough" not in page
-        monkeypatch.setattr(watching, "system", lambda: as_time(INVITED.closes))
+        now[0] = as_time(INVITED.closes)
         page = browser.get(PAGE).text
         assert "the services now pass on what was sent" in page and "days left" not in page
 
