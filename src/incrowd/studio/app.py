@@ -32,6 +32,7 @@ from incrowd.studio import (
     results,
     versions,
     watching,
+    wizard,
 )
 from incrowd.studio.access import Access, SessionKeys
 from incrowd.studio.language import LANGUAGES, phrase
@@ -54,6 +55,7 @@ AREAS = (
     results.routes,
     versions.routes,
     history.routes,
+    wizard.routes,
 )
 
 

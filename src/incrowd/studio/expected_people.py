@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.catalog.sentences import localized
 from incrowd.estimation.intervals import HALF_WIDTH
-from incrowd.studio.interval_figures import percent, points
+from incrowd.studio.interval_figures import MOST_MARGIN, percent, points
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.publication import needed_people, needs_no_crowd
 from incrowd.survey import Survey
@@ -22,7 +22,8 @@ class PeopleSummary(NamedTuple):
 
     margins: how precise the tables are. answers: how many people are expected, and what the crowd
     is. below: what happens if fewer answer. groups: what is assumed of the groups, or None. short:
-    why nothing would be released if as many answer as expected, or None.
+    why nothing would be released if as many answer as expected, or None. useless: whether the
+    tables show next to nothing.
     """
 
     margins: Phrase
@@ -30,6 +31,7 @@ class PeopleSummary(NamedTuple):
     below: Phrase
     groups: Phrase | None = None
     short: Phrase | None = None
+    useless: bool = False
 
 
 def people_summary(
@@ -44,6 +46,7 @@ def people_summary(
         _below(survey, needed, language, plan),
         _groups(seen, language),
         _short(seen, needed, language) if survey.people and expected < needed else None,
+        HALF_WIDTH * seen.margins[0] > MOST_MARGIN,
     )
 
 
