@@ -590,3 +590,18 @@ def test_joint_tables_show_shares_within_groups(browser, project):
     page = browser.get("/p/work/precision").text
     assert "Among those with stress = much (20% of all): at most ±" in page
     assert "Shares of everybody: At most ±" in page
+
+
+def test_a_value_that_returns_to_the_first_one_is_saved(browser, project):
+    sent = fields(browser.get("/p/work/precision").text)
+
+    def keep(**typed):
+        sent.update(typed)
+        response = browser.post("/p/work/precision/keep", data=sent, headers=HTMX)
+        sent["at"] = response.headers["survey-version"]
+        return Survey.load(project.survey_path)
+
+    assert keep(epsilon="2").privacy.epsilon == 2
+    assert keep(epsilon="1").privacy.epsilon == 1
+    assert keep(invited="10000").crowd == 3960  # half of them, four fifths, less the reserve
+    assert keep(epsilon="2").crowd == 3960  # the field still has the first number

@@ -22,6 +22,7 @@ from incrowd.errors import IncrowdError, UsageError
 from incrowd.guarantees.strength import is_practically_none
 from incrowd.plans import Plan
 from incrowd.studio.chosen_values import (
+    PEOPLE,
     number,
     share_faults,
     share_fields,
@@ -113,11 +114,22 @@ def screen(project: Project, form: Mapping[str, Any] | None = None) -> Screen:
     project.current_version()  # is kept from now on
     now = project.document()
     survey_in(now.content, project.path)
-    seen = str(form.get("seen", "")) if form else now.version
-    shown = now if seen == now.version else project.seen(seen) or now
+    if form is None:
+        return Screen(project, now, now, typed_values(now.content))
+
+    def version(name: str) -> SurveyDocument:
+        seen = str(form.get(name, ""))
+        return now if seen == now.version else project.seen(seen) or now
+
+    # Edits of this window have written what its fields hold: a value that returns to the first one
+    # differs from them.
+    first = version("seen")
+    shown = version("at") if form.get("at") else first
     typed = typed_values(shown.content)
-    if form is not None:
-        typed |= {name: str(form[name]) for name in typed if name in form}
+    typed |= {name: str(form[name]) for name in typed if name in form}
+    stated_since = PEOPLE in shown.content and PEOPLE not in first.content
+    if stated_since and typed["crowd"] == typed_values(first.content)["crowd"]:
+        typed["crowd"] = ""  # it follows from who is invited
     return Screen(project, shown, now, typed)
 
 

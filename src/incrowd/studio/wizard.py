@@ -34,7 +34,7 @@ from incrowd.studio.pages import (
     texts,
 )
 from incrowd.studio.projects import Project, folder_name
-from incrowd.survey import Survey
+from incrowd.survey import Choice, Survey, YesNo
 from incrowd.survey.surveys import survey_in
 from incrowd.survey.words import LANGUAGE
 
@@ -257,7 +257,7 @@ def _question_lines(text: str, ids: list[str], answers: Sequence[str]) -> list[s
     possible = [stem, *(f"{stem}_{place}" for place in range(2, 10))]
     ids.append(next(each for each in possible if each not in ids))
     options = [f"options = [{', '.join(map(quoted, answers))}]"] if answers else []
-    kind = "choice" if answers else "yesno"
+    kind = (Choice if answers else YesNo).type_name()
     words = f"text = {quoted(text)}"
     return ["", "[[question]]", f"id = {quoted(ids[-1])}", f'type = "{kind}"', words, *options]
 
