@@ -7,6 +7,7 @@ from math import exp
 
 import pytest
 
+from incrowd.guarantees.strength import strength_of
 from incrowd.planner.outlook import estimate
 from incrowd.studio.document import changed
 from incrowd.studio.wizard import DEFAULTS, LEVELS, delta_for, survey_text, ways_of
@@ -141,6 +142,7 @@ def test_levels_state_the_factor_rounded_up():
     for level in LEVELS:
         stated = float(re.search(r"at most ([\d.]+)\.", str(level.about))[1])
         assert exp(level.epsilon) <= stated <= 1.05 * exp(level.epsilon)
+        assert strength_of(level.epsilon, float(delta_for(450)), 450) == level.strength
 
 
 @pytest.mark.parametrize("people", [2, 450, 9_999, 20_000, 10**7])

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute
 
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError, SurveyError
+from incrowd.guarantees.strength import Strength
 from incrowd.studio.chosen_values import number, share_of
 from incrowd.studio.document import Operation, Raw, changed
 from incrowd.studio.expected_people import PeopleSummary, people_summary
@@ -51,7 +52,7 @@ MOST_ANSWERS = 20  # of a comparison
 class SensitivityLevel(NamedTuple):
     """How sensitive the answers are: the strength of the promise, its epsilon, and what it says."""
 
-    strength: str
+    strength: Strength
     epsilon: float
     label: Phrase
     about: Phrase
