@@ -150,3 +150,26 @@ def test_data_are_not_overwritten(call, tmp_path):
     code, _, err = call("init", tmp_path / "a.csv", "-o", tmp_path / "a.csv", "--force")
     assert code == 2 and "it is an input" in err
     assert (tmp_path / "a.csv").read_text() == "a\nyes\nno\n"
+
+
+def test_who_is_invited_decides_about_the_crowd(call, tmp_path):
+    form, survey, plan = (tmp_path / name for name in ("form.txt", "s.toml", "plan.json"))
+    form.write_text("Have you been bullied? yes / no\n")
+    invited = ("--invited", "450", "--expected", "60%")
+    code, _, err = call("init", form, "-o", survey, *invited)
+    assert code == 0 and "a crowd of 196" in err
+    loaded = incrowd.Survey.load(survey)
+    assert (loaded.people.invited, loaded.people.expected, loaded.crowd) == (450, 0.6, 196)
+    survey.write_text(survey.read_text().replace("delta = 1e-6", 'analysis = "local"'))
+    _, out, _ = call("plan", survey, "--no-side-by-side", "-o", plan)
+    assert "270 expected to answer" in " ".join(out.split())
+    assert "needs 216: the crowd of 196 and a reserve of 20" in " ".join(out.split())
+    survey.write_text(survey.read_text().replace("\n[people]", "crowd = 300\n\n[people]"))
+    _, out, _ = call("plan", survey, "--no-side-by-side", "-o", plan)
+    assert "probably, nothing would be released" in " ".join(out.split())
+
+
+def test_too_few_invited_people_are_refused_before_anything_is_written(call, tmp_path):
+    survey = tmp_path / "s.toml"
+    code, _, err = call("init", ANSWERS, "-o", survey, "--invited", "40", "--expected", "50%")
+    assert code == 2 and "should be at least 28" in err and not survey.exists()

@@ -98,7 +98,14 @@ def over_an_input(folder):
     command("plan", path, "-o", path)
 
 
+def init(*options):
+    return lambda folder: command("init", answers_file(folder), *options)
+
+
 CASES = {
+    "init: invited people without a share": init("--invited", "450"),
+    "init: a share of nobody": init("--expected", "60%"),
+    "init: one person": init("--invited", "1", "--expected", "60%"),
     "language of letters": lambda folder: command(
         "invitations", "3", "-o", folder / "codes.csv", "--language", "fr"
     ),

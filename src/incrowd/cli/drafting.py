@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import tomllib
 from contextlib import suppress
@@ -24,10 +25,12 @@ from incrowd.cli.options import (
     beside,
     check_answers,
     keep,
+    share,
     source,
 )
 from incrowd.errors import IncrowdError, UsageError, quantity
 from incrowd.files import is_stream, write_text
+from incrowd.survey.participation import LEAST_CROWD, Participation
 
 FEW_PEOPLE, FEW_QUESTIONS = 2000, 20  # up to so many, the other kind of noise is looked at
 SHOWN = 20  # open decisions on the terminal; the file has all of them
@@ -47,6 +50,14 @@ def init(
     format: FormatOption = None,
     encoding: EncodingOption = None,
     sheet: SheetOption = None,
+    invited: Annotated[
+        int | None,
+        typer.Option(help="How many people will be invited; the crowd follows from it."),
+    ] = None,
+    expected: Annotated[
+        float | None,
+        share("--expected", "The share of them that will probably answer, such as 60%."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Draft a survey from data or a questionnaire.
@@ -57,6 +68,7 @@ def init(
     \b
     Example:
       incrowd init answers.sav -o survey.toml
+      incrowd init form.xlsx -o survey.toml --invited 450 --expected 60%
       incrowd plan survey.toml
     """
     check_answers(data)
@@ -66,12 +78,31 @@ def init(
             raise UsageError.of("-o", "cli.exists", path=str(output))
     with working("reading the data"):
         draft = incrowd.draft(source(data, format, encoding, sheet, forms=True))
+        draft = _for_people(draft, invited, expected)
     if output:
         write_text(output, draft.toml)
         questions = quantity(len(draft.questions), "questions")
         say(f"wrote {output}: {questions}, a crowd of {draft.crowd:,}")
     with beside(output):
         _show_draft(draft, output, json)
+
+
+def _for_people(draft: incrowd.Draft, invited: int | None, expected: float | None) -> incrowd.Draft:
+    """Return the draft for the people who are invited. Raises UsageError or SurveyError."""
+    if invited is None or expected is None:
+        if invited is not None:
+            raise UsageError.of("--invited", "cli.needs-option", value=invited, option="--expected")
+        if expected is not None:
+            raise UsageError.of(
+                "--expected", "cli.needs-option", value=expected, option="--invited"
+            )
+        return draft
+    if invited < LEAST_CROWD:
+        raise UsageError.of("--invited", "cli.too-few", value=invited, least=LEAST_CROWD)
+    people = Participation(invited=invited, expected=expected)
+    drafted = dataclasses.replace(draft, invited=people)
+    incrowd.Survey.of(tomllib.loads(drafted.toml))
+    return drafted
 
 
 def _noise_advice(draft: incrowd.Draft) -> list[str]:

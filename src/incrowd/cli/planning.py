@@ -73,6 +73,7 @@ def plan(
     from incrowd.planner.precision import plan_error
     from incrowd.planner.solving import with_budget
     from incrowd.plans.ledger import Ledger
+    from incrowd.presentation.advice import people_lines
 
     if output:
         keep(output, survey, *([ledger] if ledger else []))
@@ -104,7 +105,8 @@ def plan(
     if output:
         say(f"wrote {output}")
     with beside(output):
-        show_plans.plan(best, others, solve, json)
+        people = () if solve else tuple(people_lines(loaded_survey, best))
+        show_plans.plan(best, others, solve, json, people)
 
 
 def _check_plan_options(

@@ -62,13 +62,20 @@ if TYPE_CHECKING:
     from incrowd.estimation.regression.results import Regression
 
 
-def plan(plan: Plan, others: Sequence[Alternative], solved: str | None, json: bool) -> None:
-    """Show a plan, and other ways to send the same survey. solved: the unknown of --solve."""
+def plan(
+    plan: Plan,
+    others: Sequence[Alternative],
+    solved: str | None,
+    json: bool,
+    people: Sequence[str] = (),
+) -> None:
+    """Show a plan, and other ways to send the same survey. solved: the unknown of --solve. people:
+    what follows from who is invited."""
     expected, models = forecast(plan), _regressions(plan)
     effective = least_effective_sample(plan.survey, plan.messages)
     ways = [(str(way_words(way.code, way.limit)), *way[1:5]) for way in others]
     advice = [*refusals(models), first_line(plan, expected, models, solved=solved)]
-    advice += sharper(plan, effective, ways)
+    advice += [*people, *sharper(plan, effective, ways)]
     capped = [shown for way, shown in zip(others, ways, strict=True) if way.code == "local-epsilon"]
     advice += shuffler_trade(plan, effective, capped)
     advice += [*other_noise(other_kind(plan)), *odds_seen(plan, models), *sealing(plan)]

@@ -10,6 +10,7 @@ from typing import Any
 from incrowd.drafts.columns import ColumnDraft, DraftQuestion, SkippedColumn
 from incrowd.drafts.design import WEIGHTED
 from incrowd.drafts.writing import body, parts, predicts, start
+from incrowd.survey.participation import Participation, crowd_of
 from incrowd.survey.words import LANGUAGE
 
 CROWD = 1000  # if the number of people is not known
@@ -39,6 +40,8 @@ class Draft:
         What people read before and after the questions: the table `page` of the survey file.
     sections, matrices : tuple of mapping
         Tables of the survey file.
+    invited : Participation or None
+        Who is invited; the crowd then follows from it, and not from the data.
 
     Examples
     --------
@@ -57,6 +60,7 @@ class Draft:
     frame: Mapping[str, Any] = field(default_factory=dict)
     sections: tuple[Mapping[str, Any], ...] = ()
     matrices: tuple[Mapping[str, Any], ...] = ()
+    invited: Participation | None = None
 
     @property
     def questions(self) -> tuple[DraftQuestion, ...]:
@@ -70,7 +74,10 @@ class Draft:
 
     @property
     def crowd(self) -> int:
-        """The number of people in the data, rounded down."""
+        """The number of people in the data, rounded down; or that which follows from who is
+        invited."""
+        if self.invited is not None:
+            return crowd_of(self.invited.answering(self.invited.invited))
         if self.people is None:
             return CROWD
         unit: int = 10 ** max(0, len(str(self.people)) - DIGITS)
@@ -80,7 +87,7 @@ class Draft:
     def toml(self) -> str:
         """The text of a survey file, which can be loaded and planned as it is."""
         people = (self.people, self.crowd, self.rows_per_person)
-        head = start(self.name, self.language, *people, self.notes, self._weighted)
+        head = start(self.name, self.language, *people, self.notes, self._weighted, self.invited)
         layout = parts(self.frame, self.sections, self.matrices)
         rest = body(self.questions, self.left_out, self.matrices)
         return "\n".join([*head, *layout, *rest]) + "\n"

@@ -10,6 +10,7 @@ from incrowd.characters import visible
 from incrowd.drafts.columns import DraftQuestion, SkippedColumn
 from incrowd.survey import Codes, YesNo
 from incrowd.survey.layout import MATRIX_KEYS, QuestionMatrix, QuestionSection, SurveyFrame
+from incrowd.survey.participation import Participation
 from incrowd.survey.questions import TYPES
 from incrowd.survey.toml import Frozen
 from incrowd.survey.words import LANGUAGE
@@ -30,10 +31,12 @@ def start(
     rows_each: int,
     notes: Sequence[str],
     weighted: Sequence[str] = (),
+    invited: Participation | None = None,
 ) -> Iterator[str]:
     """Yield the first lines of the file: name, crowd and requested guarantee.
 
-    weighted: questions by which tables may be weighted, if the data have weights.
+    weighted: questions by which tables may be weighted, if the data have weights. invited: who is
+    invited, from which the crowd follows then.
     """
     yield "# A first draft, written by `incrowd init`. DECIDE marks what you have to decide."
     yield from (f"# DECIDE: {_one_line(note)}." for note in notes)
@@ -43,7 +46,9 @@ def start(
         yield f"language = {quoted(language)}"
     rows = "rows" if rows_each == 1 else "different ids"
     source = "an example" if people is None else f"the number of {rows}, rounded down"
-    yield f"crowd = {crowd}  # {source}; DECIDE: the guarantee requires at least this many people"
+    if invited is None:
+        decide = "DECIDE: the guarantee requires at least this many people"
+        yield f"crowd = {crowd}  # {source}; {decide}"
     if rows_each > 1:
         possible = crowd // rows_each >= FEWEST_PEOPLE and rows_each <= MOST_ROWS
         line = f"{'' if possible else '# '}rows_per_person = {rows_each}"
@@ -51,6 +56,11 @@ def start(
     if weighted:
         listed = ", ".join(map(quoted, weighted))
         yield f"# weights = [{listed}]  # DECIDE: questions with known shares in the population"
+    if invited:
+        yield ""
+        yield "[people]  # the crowd follows from it"
+        yield f"invited = {invited.invited}"
+        yield f"expected = {invited.expected}  # the share of them that will probably answer"
     yield ""
     yield "[privacy]"
     yield "epsilon = 1.0  # DECIDE: a smaller value protects more, with larger errors"

@@ -16,6 +16,7 @@ from incrowd.number_text import short_percent, written_out
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
 from incrowd.survey import Survey
+from incrowd.survey.participation import people_of_release
 from incrowd.views import with_and
 
 if TYPE_CHECKING:
@@ -353,3 +354,20 @@ def times(ratio: float) -> str:
     if abs(ratio - whole) > ROUNDED * ratio:
         return f"{ratio:.1f} times"
     return f"{COUNTING[whole - 2] if 2 <= whole <= 10 else f'{whole:,}'} times"
+
+
+def people_lines(survey: Survey, plan: Plan) -> Iterator[str]:
+    """Yield what follows from the number of people who are invited, if the survey states it."""
+    people, expected = survey.people, survey.expected_answers
+    if people is None or expected is None:
+        return
+    invited = f"{people.invited:,} people are invited, and {expected.people:,} expected to answer"
+    group = f", {expected.in_smallest:,} in the smallest stratum" if expected.groups > 1 else ""
+    if plan.guarantee.crowd is None:
+        needed, why = plan.least, ""
+    else:
+        needed = people_of_release(survey.crowd)
+        why = f": the crowd of {survey.crowd:,} and a reserve of {needed - survey.crowd:,}"
+    yield f"{invited}{group}; a release over a network needs {needed:,}{why}"
+    if expected.in_smallest < needed:
+        yield "probably, nothing would be released: invite more people, or leave out the crowd"
