@@ -86,8 +86,10 @@ def faults(tree):
 
 @cache
 def used():
-    """Every code that the source names."""
-    return {code for file in SOURCE.rglob("*.py") for code in codes_in(tree_of(file.read_text()))}
+    """Every code that the source names, in code or in templates."""
+    named = {code for file in SOURCE.rglob("*.py") for code in codes_in(tree_of(file.read_text()))}
+    pages = "".join(file.read_text() for file in SOURCE.rglob("*.html"))
+    return named | {code for code in re.findall(r'"([a-z_]+\.[a-z0-9-]+)"', pages)}
 
 
 def test_every_call_gives_the_arguments_that_its_texts_name():

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from incrowd.accountant.channels.base import rounded_down, rounded_up
-from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.catalog.sentences import NumberText, Sentence, sentence, translatable
 
 POWERS = {
     10**6: ("promises.one-in-a-million", "promises.one-in-millions"),
@@ -44,10 +44,10 @@ def places_of(errors: Iterable[float]) -> int:
     return min(max(1 - math.floor(math.log10(largest)), 1), 6)
 
 
-def percent(proportion: float, digits: int) -> str:
+def percent(proportion: float, digits: int) -> NumberText:
     """Return a proportion as a percentage, without the sign %: 0.1234 with 1 digit is "12.3"."""
     text = f"{100 * proportion:.{digits}f}"
-    return text.removeprefix("-") if float(text) == 0 else text
+    return NumberText(text.removeprefix("-") if float(text) == 0 else text)
 
 
 def short_percent(proportion: float) -> str:
@@ -90,9 +90,9 @@ def factor(log_ratio: float) -> str | None:
     return written_out(math.exp(log_ratio)) if log_ratio <= LARGEST_LOG_FACTOR else None
 
 
-def written_out(value: float) -> str:
+def written_out(value: float) -> NumberText:
     """Return a bound, rounded up, with three digits or all before the decimal point: "2,981"."""
-    return rounded_up(value, 3, whole=True)
+    return NumberText(rounded_up(value, 3, whole=True))
 
 
 def noise(q: float, significant: int = 4) -> str:
@@ -100,9 +100,14 @@ def noise(q: float, significant: int = 4) -> str:
     return rounded_down(q, significant)
 
 
-def times(ratio: float) -> str:
+def times(ratio: float) -> NumberText:
     """Return a number with three significant digits, or all digits before the decimal point."""
-    return f"{ratio:,.0f}" if 1000 <= ratio < 1e6 else f"{ratio:.3g}"
+    return NumberText(f"{ratio:,.0f}" if 1000 <= ratio < 1e6 else f"{ratio:.3g}")
+
+
+def between(low: str, high: str) -> str:
+    """Return an interval, such as "0.2 to 0.3"."""
+    return translatable("shared.to", low=low, high=high)
 
 
 def finite(value: Any) -> Any:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
+from incrowd.catalog.sentences import translatable
+
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
@@ -19,11 +21,18 @@ if TYPE_CHECKING:
 Line = tuple[str, ...]
 Value = str | float | int | bool | None
 SIMULATION = "simulation"  # the name of a column
+REHEARSAL = "rehearsal"  # why a guarantee is reduced
 
 
 def with_and(names: Sequence[str]) -> str:
     """Return names as text, such as "faculty, year and sex"."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def and_text(names: Sequence[str]) -> str:
+    """Return the same as a text that can be translated."""
+    *others, last = names or ("",)
+    return translatable("shared.and", first=others, second=last) if others else last
 
 
 def simulated(seed: int | None) -> str:
@@ -36,10 +45,10 @@ def of_the_only(messages: Sequence[dict[str, Any]], *names: str) -> dict[str, An
     return {name: messages[0][name] for name in names} if len(messages) == 1 else {}
 
 
-def presented(function: str, shown: object) -> Any:
+def presented(function: str, *shown: object) -> Any:
     """Call a function of `incrowd.presentation` with an object. function: "module:function"."""
     module, name = function.split(":")
-    return getattr(import_module(module), name)(shown)
+    return getattr(import_module(module), name)(*shown)
 
 
 # --- figures for programs and spreadsheets ----------------------------------------------------
@@ -49,12 +58,13 @@ class Sheet(NamedTuple):
     """A table of figures: proportions, not percentages, and not rounded.
 
     name: unique in a result. rows: the rows of the length of the headings; None or nan for a
-    missing figure.
+    missing figure. shares: the headings of columns of proportions.
     """
 
     name: str
     headings: Line
     rows: tuple[tuple[Value, ...], ...]
+    shares: Line = ()
 
     @classmethod
     def of_records(cls, name: str, records: Sequence[dict[str, Any]]) -> Sheet:
@@ -62,15 +72,16 @@ class Sheet(NamedTuple):
         headings = tuple(records[0]) if records else ()
         return cls(name, headings, tuple(tuple(map(each.get, headings)) for each in records))
 
-    def to_arrow(self, seed: int | None = None) -> pa.Table:
-        """Return an Arrow table, with a warning in each row of a simulation: CSV has only rows."""
+    def to_arrow(self, invented: str = "") -> pa.Table:
+        """Return an Arrow table. invented: what each row says if people are invented, as CSV has
+        only rows."""
         import pyarrow as pa  # slow to load, and not needed for plans
 
         headings = self.headings
         columns = [list(each) for each in zip(*self.rows, strict=True)] or [[] for _ in headings]
-        if seed is not None:
+        if invented:
             headings = (*headings, SIMULATION)
-            columns.append([f"known seed {seed}: these reports protect nobody"] * len(self.rows))
+            columns.append([str(invented)] * len(self.rows))
         return pa.Table.from_arrays(list(map(pa.array, columns)), names=list(headings))
 
 
@@ -126,11 +137,13 @@ class LabeledInterval(NamedTuple):
 
 
 class IntervalPlot(NamedTuple):
-    """A picture of intervals. across: what the axis measures. groups: a heading, and its lines."""
+    """A picture of intervals. across: what the axis measures. groups: a heading, and its lines.
+    limits: of the values that are possible, if there are any."""
 
     title: str
     across: str
     groups: Sequence[tuple[str, Sequence[LabeledInterval]]]
+    limits: tuple[float, float] | None = None
 
 
 # --- what results derive from -----------------------------------------------------------------
@@ -164,13 +177,20 @@ class Tabular(ABC):
 
     seed: int | None = None
 
+    @property
+    def invented(self) -> str:
+        """What the figures are if the people are invented; "" for those of real people."""
+        if self.seed is None:
+            return ""
+        return translatable("shared.invented-by-seed", seed=self.seed)
+
     @abstractmethod
     def long_table(self) -> Sheet:
         """Return the figures, one row per figure."""
 
     def to_arrow(self) -> pa.Table:
         """Return the figures as an Arrow table, one row per figure."""
-        return self.long_table().to_arrow(self.seed)
+        return self.long_table().to_arrow(self.invented)
 
     def __iter__(self) -> Iterator[Any]:
         """Yield a dictionary for each row of `to_arrow()`, which `pandas.DataFrame` reads."""
@@ -209,6 +229,13 @@ class Result(Tabular, Notebook):
     """
 
     guarantee: Any
+
+    @property
+    def invented(self) -> str:
+        """What the figures are if the people are invented; "" for those of real people."""
+        if self.seed is None and self.guarantee and REHEARSAL in self.guarantee.reduced_by:
+            return translatable("shared.invented-for-rehearsal")
+        return super().invented
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:

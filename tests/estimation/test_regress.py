@@ -220,7 +220,8 @@ def test_a_page_says_what_a_difference_is_and_of_interactions_whose():
 def test_a_page_has_the_banner_first_and_technical_words_last():
     _, shown = worded(outcome="ill")
     place = shown.index
-    assert place('<p class="banner" role="note">Simulation.') < place('<div class="promise')
+    banner = '<p class="banner" role="note">Invented people: a simulation.'
+    assert place(banner) < place('<div class="promise')
     assert place("How to read this page") < place("In symbols") < place("nbiased estimating")
     assert "did not answer" not in shown and "released as one" not in shown
 

@@ -59,13 +59,13 @@ def test_headings_of_the_page_differ(saved):
         "Since when?",
         "Of those who were asked: Since when?",
     ]
-    labels = re.findall(r'aria-label="(Estimates with intervals: [^"]*)"', page)
+    labels = re.findall(r'aria-label="(Bars of the intervals of [^"]*)"', page)
     assert len(labels) == 10 and len(set(labels)) == 5  # each is drawn at two widths
 
 
 def test_sheets_of_a_workbook_and_an_r_script_differ(saved):
     names = openpyxl.load_workbook(saved("xlsx")).sheetnames
-    assert names[1:6] == ["smokes", LONG[:31], f"asked {LONG}"[:31], "age", "asked age"]
+    assert names[2:7] == ["smokes", LONG[:31], f"asked {LONG}"[:31], "age", "asked age"]
     assert f'"asked {LONG}", "age", "asked age"' in saved("R").read_text().replace("\n      ", " ")
 
 

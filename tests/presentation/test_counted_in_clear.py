@@ -30,7 +30,7 @@ def estimated(**asked_for):
 
 
 def text_of(estimates):
-    return re.sub(r"<[^>]+>", " ", page(estimates).split("</h2>")[1]).split("ill")[0]
+    return re.sub(r"<[^>]+>", " ", page(estimates).split('class="key"')[1]).split("ill")[0]
 
 
 def test_an_open_table_has_the_error_of_sampling_alone():

@@ -322,7 +322,7 @@ class TestPage:
 
     def test_a_chart_for_each_table_wide_and_narrow(self, html: str) -> None:
         assert html.count('<div class="wide"><svg') == html.count('<div class="narrow"><svg') == 4
-        assert html.count("<title>Estimates with intervals") == 8
+        assert html.count("<title>Bars of the intervals") == 8
 
     def test_chart_colors_follow_the_page(self, html: str) -> None:
         drawn = set(re.findall(r'<(?:text|line|path)[^>]* (?:fill|stroke)="(#\w+)"', html))

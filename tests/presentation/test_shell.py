@@ -90,7 +90,7 @@ def test_there_is_no_other_shell():
         if file.suffix in (".py", ".html")
     ]
     begin = [f.name for f in files if "<!doctype" in f.read_text(encoding="utf-8").lower()]
-    assert sorted(begin) == ["index.html", "shell.html", "studio.html"]
+    assert sorted(begin) == ["index.html", "locked_out.html", "shell.html", "studio.html"]
     tag = re.compile(r"<(?:p|div|section|table|td|h1)\b")
     for file in (file for file in files if file.suffix == ".py"):
         nodes = nodes_of(file.read_text(encoding="utf-8"))

@@ -49,6 +49,49 @@ def sentence(code: str, /, **arguments: Any) -> Sentence:
     return Sentence(code, arguments)
 
 
+class NumberText(str):
+    """A number as text in English, which other languages write with their marks."""
+
+    __slots__ = ()
+
+
+class Translatable(str):
+    """An English text that knows its sentence, so that pages can show it in another language.
+
+    A text made of it in any other way than as an argument of a sentence is only English.
+    """
+
+    sentence: Sentence
+
+
+def translatable(code: str, /, **arguments: Any) -> Translatable:
+    """Return the English text of a code, which `translated` writes in other languages."""
+    source = Sentence(code, arguments)
+    text = Translatable(in_words(source))
+    text.sentence = source
+    return text
+
+
+def text_list(texts: Iterable[str], code: str = "shared.first-then") -> str:
+    """Return texts as one that can be translated; "" for none. code: of a text such as
+    "{first}, {second}"."""
+    together, *others = [*texts] or [""]
+    for text in others:
+        together = translatable(code, first=together, second=text)
+    return together
+
+
+def translated(text: Any, language: str) -> Any:
+    """Return a text in a language; one that knows no other language stays as it is."""
+    if isinstance(text, Sentence):
+        return in_words(text, language)
+    if language == ENGLISH or not isinstance(text, str):
+        return text
+    if isinstance(text, Translatable):
+        return in_words(text.sentence, language)
+    return localized(text, language) if isinstance(text, NumberText) else text
+
+
 def joined(code: str, parts: Iterable[str | Sentence]) -> str | Sentence:
     """Return parts as one, joined by a text such as "{first} and {second}"; "" for none."""
     together, *others = [*parts] or [""]
@@ -170,7 +213,7 @@ class _Writer(string.Formatter):
             return localized(format(value, format_spec), self.language)
         if isinstance(value, list | tuple):
             return ", ".join(self.format_field(each, "") for each in value)
-        return str(value)
+        return str(translated(value, self.language))
 
 
 _BEGINNINGS = {"upper": str.upper, "lower": str.lower}

@@ -16,6 +16,7 @@ from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
     EngineOption,
+    Language,
     Margins,
     Master,
     MergeAnswers,
@@ -184,6 +185,7 @@ def estimate(
     engine: EngineOption = "here",
     master: Master = THIS_MACHINE,
     output: Outputs = None,
+    language: Language = None,
     json: AsJson = False,
 ) -> None:
     """Estimate tables from reports, without bias. Adds standard errors and 95% intervals.
@@ -225,7 +227,7 @@ def estimate(
         covariance=covariance,
         received=receipts_beside(reports, checked_plan, counts.releases),
     )
-    saved(estimates, outputs)
+    saved(estimates, outputs, checked_plan, language)
     with beside(*outputs):
         show.result(estimates, json)
     for item, at_once in zip_longest(estimates, estimates.simultaneous):
@@ -273,6 +275,7 @@ def postprocess(
     merge: MergeAnswers = None,
     accept_smaller_crowd: AcceptSmaller = False,
     output: Outputs = None,
+    language: Language = None,
     json: AsJson = False,
 ) -> None:
     """Turn estimates into valid proportions, by a biased method.
@@ -301,7 +304,7 @@ def postprocess(
             accept_smaller_crowd=accept_smaller_crowd,
             received=received,
         )
-    saved(shares, outputs)
+    saved(shares, outputs, checked_plan, language)
     with beside(*outputs):
         show.result(shares, json)
     show.receipts(received, releases)
@@ -333,6 +336,7 @@ def compare(
     noise_only: NoiseOnly = False,
     accept_smaller_crowd: AcceptSmaller = False,
     output: Outputs = None,
+    language: Language = None,
     json: AsJson = False,
 ) -> None:
     """Compare groups, with standard errors.
@@ -379,7 +383,7 @@ def compare(
             result = incrowd.compare(
                 checked_plan, parts, first, second, reference=reference, margins=weights, **common
             )
-    saved(result, outputs)
+    saved(result, outputs, checked_plan, language)
     with beside(*outputs):
         show.result(result, json)
     show.receipts(received, releases)

@@ -15,6 +15,7 @@ from incrowd.cli.console import all_parts, working
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
+    Language,
     Margins,
     MergeAnswers,
     NoiseOnly,
@@ -56,7 +57,7 @@ def command_of(method: Method) -> Callable[..., None]:
         shared["of_those_who_answered"] = OfThoseWhoAnswered, method.answered
     shared |= {"noise_only": (NoiseOnly, False)} if method.errors else {}
     shared["accept_smaller_crowd"] = AcceptSmaller, False
-    shared |= {"output": (Outputs, None), "json": (AsJson, False)}
+    shared |= {"output": (Outputs, None), "language": (Language, None), "json": (AsJson, False)}
     required: dict[str, tuple[Any, Any]] = {
         "plan": (PlanArgument, inspect.Parameter.empty),
         "reports": (ReportsFiles, inspect.Parameter.empty),
@@ -115,6 +116,7 @@ def _run(
     reports: list[Path],
     merge: list[str] | None,
     output: list[Path] | None,
+    language: str | None,
     json: bool,
     margins: Path | None = None,
     **typed: Any,
@@ -136,7 +138,7 @@ def _run(
     received, parts = receipts_of(checked_plan, reports), all_parts(reports)
     with working(method.label["en"].lower()), naming(*reports):
         result = method.load()(checked_plan, parts, received=received, **options)
-    saved(result, outputs)
+    saved(result, outputs, checked_plan, language)
     with beside(*outputs):
         show.result(result, json)
     show.receipts(received, releases_in(reports))

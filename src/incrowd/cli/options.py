@@ -12,13 +12,14 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 import incrowd
-from incrowd.catalog.sentences import system_words
+from incrowd.catalog.sentences import ENGLISH, LANGUAGES, system_words
 from incrowd.cli.completion import one_of, questions
 from incrowd.cli.console import say, working
 from incrowd.encoding.formats.registry import FORMATS, name_one
 from incrowd.errors import UsageError
 from incrowd.files import is_stream
 from incrowd.methods import SIMULTANEOUS_METHODS, SimultaneousMethod
+from incrowd.survey.surveys import worded
 
 if TYPE_CHECKING:
     from incrowd.encoding.sources import AnswersSource
@@ -108,6 +109,10 @@ Simultaneous = Annotated[
         "Simultaneous intervals for all cells: max-t or bonferroni.",
     ),
 ]
+Language = Annotated[
+    str | None,
+    choice("--language", LANGUAGES, "Language of pages, documents and workbooks: en or de."),
+]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="File to write.")]
 Outputs = Annotated[
     list[Path] | None, typer.Option("-o", "--output", help="File to write; repeatable.")
@@ -147,12 +152,16 @@ def check_outputs(outputs: Sequence[Path], *inputs: Path) -> None:
         keep(output, *inputs)
 
 
-def saved(result: Result, outputs: Sequence[Path]) -> None:
-    """Write a result to each of the named files."""
+def saved(
+    result: Result, outputs: Sequence[Path], plan: incrowd.Plan, language: str | None = None
+) -> None:
+    """Write a result to each of the named files. language: of the texts for readers; None for
+    English, with the questions in the language of the survey."""
+    shown = result if language is None else result.worded(worded(plan.survey, language))
     for output in outputs:
         from incrowd.presentation.write import save  # slow to load
 
-        wrote = save(result, output)
+        wrote = save(shown, output, language or ENGLISH)
         say(f"wrote {output}" if wrote else f"did not write {output}: there are no figures")
 
 

@@ -14,6 +14,7 @@ from incrowd.cli.console import all_parts, working
 from incrowd.cli.options import (
     AcceptSmaller,
     AsJson,
+    Language,
     Margins,
     MergeAnswers,
     NoiseOnly,
@@ -119,6 +120,7 @@ def regress(
     forecast: Forecast = False,
     share: SharesOption = None,
     output: Outputs = None,
+    language: Language = None,
     json: AsJson = False,
 ) -> None:
     """Fit a logistic or linear regression.
@@ -153,7 +155,7 @@ def regress(
         parts = all_parts(files)
         with working("fitting the model"), naming(*files):
             regression = incrowd.regress(checked_plan, parts, **arguments)
-    saved(regression, outputs)
+    saved(regression, outputs, checked_plan, language)
     with beside(*outputs):
         show.result(regression, json)
     show.receipts(received, releases_in(files))

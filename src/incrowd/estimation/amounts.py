@@ -16,18 +16,25 @@ import numpy as np
 import scipy
 
 from incrowd.accountant.channels.base import Channel
+from incrowd.catalog.sentences import NumberText, text_list, translatable
 from incrowd.estimation.cells import CellsReading
 from incrowd.estimation.decoders import question_decoder
 from incrowd.estimation.intervals import LEVEL
 from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import MessageReading, Readings, ReportPlaces, false_reports
 from incrowd.estimation.tables import TableEstimate
-from incrowd.number_text import written_out
+from incrowd.number_text import between, written_out
 from incrowd.plans import Outline
 from incrowd.survey import WithEdges
-from incrowd.views import Value, with_and
+from incrowd.views import Value, and_text
 
-HEADINGS = ("", "estimate", "std. error", "95% interval")  # of the lines of `Amounts`
+HEADINGS = (  # of the lines of `Amounts`
+    "",
+    translatable("estimation.column-estimate"),
+    translatable("estimation.column-std-error"),
+    translatable("estimation.column-interval"),
+)
+ANYTHING = translatable("estimation.anything")
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -49,10 +56,11 @@ class Figure:
         """The estimate, error and interval, with two significant digits of the error."""
         error = self.standard_error
         places = max(1 - math.floor(math.log10(error)), 0) if 0 < error < math.inf else 2
-        between = " to ".join(f"{value:,.{places}f}" for value in (self.low, self.high))
+        figures = (self.estimate, error, self.low, self.high)
+        estimate, shown, *ends = (NumberText(f"{value:,.{places}f}") for value in figures)
         if math.isnan(self.estimate):
-            return "none", "", between
-        return f"{self.estimate:,.{places}f}", f"{error:,.{places}f}", between
+            return translatable("shared.none"), "", between(*ends)
+        return estimate, shown, between(*ends)
 
 
 @dataclass(frozen=True)
@@ -90,19 +98,21 @@ class Amounts:
     def named(self) -> Iterator[tuple[str, Figure]]:
         """The mean and the total, if there are any, with their names."""
         if self.mean:
-            yield "mean", self.mean
+            yield translatable("estimation.mean"), self.mean
         if self.total:
-            yield f"total of {self.total_of:,.0f} people", self.total
+            yield translatable("estimation.total-of", people=self.total_of), self.total
 
     @property
     def rows(self) -> Iterator[tuple[Value, ...]]:
         """The figures and a name, estimate, error and interval of each; a quantile has two rows."""
-        for name, each in self.named:
-            yield name, each.estimate, each.standard_error, each.low, each.high
-        for between in self.quantiles:
-            name = f"quantile {between.share:g}, at"
-            yield f"{name} least", between.least, None, between.low, None
-            yield f"{name} most", between.most, None, None, between.high
+        for name, one in self.named:
+            yield name, one.estimate, one.standard_error, one.low, one.high
+        for each in self.quantiles:
+            share = NumberText(f"{each.share:g}")
+            least = translatable("estimation.quantile-at-least", share=share)
+            most = translatable("estimation.quantile-at-most", share=share)
+            yield least, each.least, None, each.low, None
+            yield most, each.most, None, None, each.high
 
     @property
     def lines(self) -> Iterator[tuple[str, str, str, str]]:
@@ -110,26 +120,27 @@ class Amounts:
         for name, figure in self.named:
             yield name, *figure.texts
         for each in self.quantiles:
-            name = "median" if each.share == 0.5 else f"{100 * each.share:.12g}th percentile"
-            yield name, _between(each.least, each.most), "", _between(each.low, each.high)
+            percentile = NumberText(f"{100 * each.share:.12g}")
+            name = translatable("estimation.percentile", share=percentile)
+            if each.share == 0.5:
+                name = translatable("estimation.median")
+            yield name, _range(each.least, each.most), "", _range(each.low, each.high)
 
     def note(self, weighted_to: Sequence[str]) -> str:
         """Describe the figures and their errors; only amounts, which have a mean, are rounded.
 
         weighted_to: the names of the margins of their table.
         """
-        errors = "noise, rounding and sampling" if self.mean else "noise and sampling"
-        weights = ""
+        whose = translatable("estimation.of-those-who-answered")
         if weighted_to:
-            weights = f", weighted to known margins of {with_and(weighted_to)}"
-        total = "; people who did not answer add nothing to the total" if self.total else ""
-        ranges = (
-            "; percentiles lie between these edges, however people are distributed between them"
-        )
-        return (
-            f"of those who answered{weights}; errors: {errors}{total}"
-            f"{ranges if self.quantiles else ''}{self._influence}"
-        )
+            names = and_text(weighted_to)
+            whose = translatable("estimation.of-those-who-answered-weighted", names=names)
+        rounded = "estimation.noise-rounding-sampling"
+        errors = translatable(rounded if self.mean else "estimation.noise-and-sampling")
+        total = translatable("estimation.silent-add-nothing") if self.total else ""
+        ranges = translatable("estimation.percentiles-between") if self.quantiles else ""
+        included = translatable("estimation.errors-of", errors=errors)
+        return text_list(filter(None, (whose, included, total, ranges, self._influence)))
 
     @property
     def _influence(self) -> str:
@@ -138,21 +149,19 @@ class Amounts:
             return ""
         mean, total = self.mean.influence, self.total.influence
         if not math.isfinite(mean):
-            return "; one person's false reports can shift the mean to any value"
-        return (
-            f"; one person's false reports can shift the mean by at most {written_out(mean)}, "
-            f"the total by at most {written_out(total)}"
-        )
+            return translatable("estimation.mean-shifts-anywhere")
+        shifts = {"mean": written_out(mean), "total": written_out(total)}
+        return translatable("estimation.mean-shifts", **shifts)
 
 
-def _between(low: float, high: float) -> str:
+def _range(low: float, high: float) -> str:
     """Return "5 to 10", "10 or more" where the last range has no end, "less than 5", "anything"."""
-    least, most = (f"{end:,.12g}" if math.isfinite(end) else "" for end in (low, high))
+    least, most = (NumberText(f"{end:,.12g}" if math.isfinite(end) else "") for end in (low, high))
     if least and most:
-        return f"{least} to {most}"
+        return between(least, most)
     if least:
-        return f"{least} or more"
-    return f"less than {most}" if most else "anything"
+        return translatable("estimation.or-more", least=least)
+    return translatable("estimation.less-than", most=most) if most else ANYTHING
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from incrowd.catalog.sentences import text_list, translatable
 from incrowd.errors import TableError
 from incrowd.estimation.cell_errors import at_least
 from incrowd.estimation.delta_method import TableShares, pick
@@ -159,10 +160,7 @@ def _crossing(reached: Callable[[float], bool], largest: float) -> float:
 
 MARGIN = 2.0  # standard errors above zero; V takes no share of an answer to be less than these
 FALSE_ALARMS = 0.05  # the probability that an answer nobody gave counts as given
-UNKNOWN_OVERLAP = (
-    "cells do not show how many people chose two options together; plan a joint report of both "
-    "questions to test this"
-)
+UNKNOWN_OVERLAP = translatable("estimation.unknown-overlap")
 BEYOND = 0.001  # the probability that the effect of rare answers is underestimated
 
 
@@ -192,14 +190,25 @@ class IndependenceTest:
     def sentence(self) -> str:
         """The test in words, or why it is not estimable."""
         if not self.estimable:
-            return f"independence: not estimable: {self.reason}"
-        degrees = self.degrees_of_freedom
-        unit = "degree" if degrees == 1 else "degrees"
-        chi = f"chi-square {self.statistic:.4g} on {degrees} {unit} of freedom"
-        without = ""
-        if self.left_out:
-            without = f"; excluding {', '.join(self.left_out)}, which may be zero"
-        return f"independence: {chi} ({self.method} test), p = {self.p_value:.3g}{without}"
+            return translatable("estimation.independence-untested", reason=self.reason)
+        tested = translatable(
+            "estimation.independence",
+            statistic=self.statistic,
+            degrees=self.degrees_of_freedom,
+            method=translatable(_TESTS[self.method]),
+            p=self.p_value,
+        )
+        if not self.left_out:
+            return tested
+        without = translatable("estimation.excluding", answers=[*self.left_out])
+        return text_list((tested, without))
+
+
+_TESTS = {
+    "score": "estimation.score-test",
+    "exact": "estimation.exact-test",
+    "Wald": "estimation.wald-test",
+}
 
 
 def independence_test(table: TableEstimate) -> IndependenceTest:
@@ -313,10 +322,12 @@ def cramers_v(table: TableEstimate) -> Comparison:
     if not any(each.clear.all() for each in ends):
         value, error = math.nan, math.nan
     if low <= 0 and high >= 1:
-        reason = reason or "the data leave every value open; collect more reports"
+        reason = reason or translatable("estimation.every-value-open")
     limit: Unbounded = "above" if low > 0 else "everywhere"
     return Comparison(
-        name=f"Cramer's V of {table.questions[0]} and {table.questions[1]}",
+        name=translatable(
+            "estimation.cramers-v", first=table.questions[0], second=table.questions[1]
+        ),
         estimate=value,
         standard_error=error,
         low=low,

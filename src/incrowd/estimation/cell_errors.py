@@ -11,11 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 import scipy
 
+from incrowd.catalog.sentences import translatable
 from incrowd.estimation.intervals import LEVEL, Ends, reach, sampling_variance, score_ends
 from incrowd.estimation.small_counts import PublishedCounts
 
-NOISE_AND_SAMPLING = "noise and sampling"
-NOISE_ONLY = "noise alone"
+NOISE_AND_SAMPLING = translatable("estimation.noise-and-sampling")
+NOISE_ONLY = translatable("estimation.noise-alone")
 ROUNDOFF = 1e-12  # of the largest variance
 
 

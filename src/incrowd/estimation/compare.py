@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self, Unpack
 import numpy as np
 
 from incrowd import views
-from incrowd.catalog.sentences import likely
+from incrowd.catalog.sentences import likely, translatable
 from incrowd.errors import TableError
 from incrowd.estimation.association import IndependenceTest, cramers_v, independence_test
 from incrowd.estimation.delta_method import linear, named, product
@@ -46,6 +46,10 @@ from incrowd.estimation.weighting.weighting import (
 )
 from incrowd.estimation.wording import (
     IN_R,
+    INTERVALS,
+    PERCENT,
+    POINTS_BETWEEN,
+    among_each,
     comparison_sheet,
     marks,
     methods_words,
@@ -62,6 +66,11 @@ from incrowd.survey.asking import answers_of_asked
 from incrowd.survey.question import QuestionIds
 from incrowd.views import IntervalPlot, Numbers, Sheet, View
 
+_HEADINGS = (
+    translatable("estimation.figure"),
+    translatable("estimation.column-estimate"),
+    INTERVALS,
+)
 A, NOT_A, B, NOT_B = np.eye(4)  # gave the answer or did not: first group, then second group
 
 
@@ -180,7 +189,7 @@ class TwoWay(views.Result):
     def view(self) -> View:
         """Return the test of independence, the crosstab and the comparisons."""
         first, second = self.questions
-        title = f"{second} by {first}, 95% intervals"
+        title = translatable("estimation.one-by-other", second=second, first=first)
         mark, kinds = marks(self.figures), [each for each in self.kinds() if each[0] != "share"]
         figures = tuple(row(item, kind, mark(item)) for kind, item in kinds)
         return View(
@@ -192,7 +201,7 @@ class TwoWay(views.Result):
             ),
             tables=(
                 self._shares_table(mark),
-                Numbers(title, ("figure", "estimate", "95% interval"), figures),
+                Numbers(title, _HEADINGS, figures),
                 *precision_tables(first, self.precision),
             ),
             notes=tuple(self._notes()),
@@ -202,12 +211,17 @@ class TwoWay(views.Result):
         """Return the shares of answers within each group, with their intervals."""
         (first, second), number = self.questions, len(self.answers)
         rows = zip(self.shares, (row(item, "share") for item in self.shares), strict=True)
-        cells = [f"{estimate} ({interval}){mark(item)}" for item, (_, estimate, interval) in rows]
+        cells = [
+            translatable(
+                "estimation.with-interval", estimate=estimate, interval=interval, mark=mark(item)
+            )
+            for item, (_, estimate, interval) in rows
+        ]
         lines = tuple(
             (group, *cells[place * number : (place + 1) * number])
             for place, group in enumerate(self.groups)
         )
-        return Numbers(f"{second} among each {first}, 95% intervals", (first, *self.answers), lines)
+        return Numbers(among_each(second, first), (first, *self.answers), lines)
 
     def _notes(self) -> Iterator[str]:
         """Yield the weights, if any, the methods, and the notes on the figures."""
@@ -217,10 +231,7 @@ class TwoWay(views.Result):
         length, test = self.cramers_v, self.independence
         rejected = test.estimable and test.p_value <= 0.05
         if length and length.estimable and length.low <= 0 and rejected:
-            yield (
-                "the interval of Cramer's V includes zero although p is at most 0.05, because each "
-                "of its ends is tested at 2.5%; to judge independence, use p"
-            )
+            yield translatable("estimation.cramers-v-and-p")
         yield from notes(self.figures)
 
     def plots(self) -> Sequence[IntervalPlot]:
@@ -228,9 +239,10 @@ class TwoWay(views.Result):
         first, second = self.questions
         plots = [
             IntervalPlot(
-                f"{second} among each {first}, 95% intervals",
-                "percent of the group",
+                among_each(second, first),
+                translatable("estimation.percent-of-group"),
                 percent_lines(self.groups, self.answers, self.shares),
+                PERCENT,
             )
         ]
         if self.differences:
@@ -241,8 +253,11 @@ class TwoWay(views.Result):
             reference = max((group for group, end in ends if last.endswith(end)), key=len)
             others = [group for group in self.groups if group != reference]
             lines = percent_lines(self.answers, others, self.differences)
-            title = f"{second}: difference to {first}={reference}, 95% intervals"
-            plots.append(IntervalPlot(title, "percentage points", lines))
+            title = translatable(
+                "estimation.difference-to", second=second, first=first, reference=reference
+            )
+            axis = translatable("estimation.percentage-points")
+            plots.append(IntervalPlot(title, axis, lines, POINTS_BETWEEN))
         return plots
 
     def worded(self, survey: Survey) -> Self:
@@ -458,7 +473,8 @@ def conditional_share(
 
     Raises TableError if the table has no such answer or lacks a margin.
     """
-    name = f"share of {named(dict([of]))} among {named(dict([given]))}"
+    both = {"of": named(dict([of])), "given": named(dict([given]))}
+    name = translatable("estimation.share-of", **both)
     shares, groups = groups_of(table, of, given)
     over, under = linear(shares, np.array([1, 0])), linear(shares, np.array([1, 1]))
     factors = {named(dict([given])): under.gradient}
@@ -476,7 +492,7 @@ def difference(
     over = product(shares, A, NOT_B) - product(shares, NOT_A, B)
     under = product(shares, A + NOT_A, B + NOT_B)
     factors = {named(dict([first])): A + NOT_A, named(dict([second])): B + NOT_B}
-    name = _name("difference", of, first, second)
+    name = _name("estimation.difference-of", of, first, second)
     return compared(name, over, under, shares, factors, groups, DIFFERENCE)
 
 
@@ -489,11 +505,18 @@ def odds_ratio(
     """
     shares, groups = groups_of(table, of, first, second)
     over, under = product(shares, A, NOT_B), product(shares, NOT_A, B)
-    without = f"{named(dict([first]))} without {named(dict([of]))}"
+    without = translatable(
+        "estimation.without", group=named(dict([first])), answer=named(dict([of]))
+    )
     factors = {without: NOT_A, named(dict([of, second])): B}
-    name = _name("odds ratio", of, first, second)
+    name = _name("estimation.odds-ratio-of", of, first, second)
     return compared(name, over, under, shares, factors, groups, ODDS)
 
 
-def _name(kind: str, of: QuestionAnswer, first: QuestionAnswer, second: QuestionAnswer) -> str:
-    return f"{kind} of {named(dict([of]))}: {named(dict([first]))} against {named(dict([second]))}"
+def _name(code: str, of: QuestionAnswer, first: QuestionAnswer, second: QuestionAnswer) -> str:
+    names = {
+        "of": named(dict([of])),
+        "first": named(dict([first])),
+        "second": named(dict([second])),
+    }
+    return translatable(code, **names)

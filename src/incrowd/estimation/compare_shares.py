@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from incrowd import views
-from incrowd.catalog.sentences import likely, sentence
+from incrowd.catalog.sentences import likely, sentence, translatable
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.cells import CellsReading, answer_sums
@@ -40,14 +40,8 @@ from incrowd.survey import UNANSWERED, Survey
 from incrowd.survey.question import QuestionIds
 from incrowd.views import Sheet, View
 
-UNKNOWN = (
-    "no message holds all of these questions, so that it is not known how many people are in both "
-    "shares: the error is the largest that there can be"
-)
-POSITIVE = (
-    "no message holds all of these questions: the error takes both shares to be no less common "
-    "together than if they had nothing to do with each other, as was stated"
-)
+UNKNOWN = translatable("estimation.overlap-not-known")
+POSITIVE = translatable("estimation.overlap-positive")
 SelectedAnswers = Mapping[str, str]
 
 
@@ -103,11 +97,11 @@ class ShareDifference(views.Result):
     def view(self) -> View:
         """Return the difference in one line, and to whom the shares refer."""
         name, estimate, interval = row(self.figure, "difference")
-        lines = [f"{name}: {estimate}, 95% interval {interval}"]
+        figures = {"name": name, "estimate": estimate, "interval": interval}
+        lines = [translatable("estimation.figure-line", **figures)]
         if self.answered:
-            first, second = (f"{percent(each, 1)}%" for each in self.answered)
-            whose = "each share is of those who answered its questions"
-            lines.append(f"{whose}: {first} and {second} of the people")
+            first, second = (percent(each, 1) for each in self.answered)
+            lines.append(translatable("estimation.each-share-of", first=first, second=second))
         notes = filter(None, (self.figure.reason, methods_words([self.figure]), POINTS))
         return View(title=name, lines=tuple(lines), notes=tuple(notes))
 

@@ -14,7 +14,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from incrowd import views
-from incrowd.catalog.sentences import likely
+from incrowd.catalog.sentences import NumberText, likely, translatable
 from incrowd.errors import Of, UsageError, quantity
 from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.estimate import Reports, check_arrived, count
@@ -23,13 +23,20 @@ from incrowd.estimation.options import ErrorOptions, without_sampling
 from incrowd.estimation.ratios import Quotient
 from incrowd.estimation.readings import check_tables, table
 from incrowd.estimation.tables import FIGURES, TableEstimate
+from incrowd.number_text import between
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.plan import with_merged
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.views import IntervalPlot, LabeledInterval, Line, Numbers, Sheet, Square, View
 
-NOT_HELD = "no message holds both questions"
-NO_SPREAD = "the answers to one of the questions cannot be distinguished from identical ones"
+NOT_HELD = translatable("estimation.not-held")
+NO_SPREAD = translatable("estimation.no-spread")
+_HEADINGS = (
+    "estimation.questions-column",
+    "estimation.correlation",
+    "estimation.error-column",
+    "estimation.column-interval",
+)
 Scores = Mapping[str, Sequence[float]]
 
 
@@ -53,8 +60,9 @@ class Correlation:
         names = " × ".join(self.questions)
         if self.reason:
             return names, "-", "-", self.reason
-        between = f"{self.low:.3f} to {self.high:.3f}"
-        return names, f"{self.estimate:.3f}", f"{self.standard_error:.3f}", between
+        figures = (self.estimate, self.standard_error, self.low, self.high)
+        estimate, error, low, high = (NumberText(f"{each:.3f}") for each in figures)
+        return names, estimate, error, between(low, high)
 
 
 @dataclass(frozen=True)
@@ -166,32 +174,23 @@ class Correlations(views.Result):
 
     def view(self) -> View:
         """Return all pairs, with a note if they do not form a correlation matrix."""
-        questions = quantity(len(self.questions), "questions")
-        title = f"correlations of {questions}, {quantity(self.people, 'people')}"
-        headings = ("questions", "correlation", "error", "95% interval")
+        sizes = {"questions": len(self.questions), "people": self.people}
+        title = translatable("estimation.correlations-of", **sizes)
+        headings = tuple(map(translatable, _HEADINGS))
         numbers = Numbers(title, headings, tuple(pair.line for pair in self.pairs))
         return View(title=title, tables=(numbers,), notes=tuple(self._notes()))
 
     def _notes(self) -> Iterator[str]:
-        yield f"standard errors: {self.errors}"
+        yield translatable("estimation.standard-errors", errors=self.errors)
         if self.answered:
-            yield "each correlation describes the people who answered both questions"
+            yield translatable("estimation.of-those-who-answered-both")
         if self.rounded:
-            yield (
-                f"amounts were rounded at random to edges ({', '.join(self.rounded)}): their "
-                "correlations are those of the rounded amounts, closer to 0 than those of the "
-                "amounts"
-            )
+            yield translatable("estimation.correlations-of-rounded", questions=[*self.rounded])
         least = self.smallest_eigenvalue
         if math.isnan(least):
-            yield "some correlations are missing, so they do not form a matrix"
+            yield translatable("estimation.correlations-missing")
         elif least <= 0:
-            yield (
-                "the matrix of these correlations is not positive definite (smallest eigenvalue "
-                f"{least:.3g}): the errors of single correlations allow this; methods that need a "
-                "valid correlation matrix, such as factor analysis, need the nearest valid one, or "
-                "more reports"
-            )
+            yield translatable("estimation.not-positive-definite", eigenvalue=least)
 
     def plots(self) -> Sequence[IntervalPlot]:
         """Return the estimable correlations, by their first questions."""
@@ -200,8 +199,9 @@ class Correlations(views.Result):
             if math.isfinite(pair.estimate):
                 line = LabeledInterval(pair.questions[1], pair.estimate, pair.low, pair.high)
                 groups.setdefault(pair.questions[0], []).append(line)
-        title = "Correlations, 95% intervals"
-        return (IntervalPlot(title, "correlation", list(groups.items())),)
+        title = translatable("estimation.correlations-title")
+        axis = translatable("estimation.correlation")
+        return (IntervalPlot(title, axis, list(groups.items()), (-1.0, 1.0)),)
 
     def _square(self, values: Sequence[float], diagonal: float) -> np.ndarray:
         size = len(self.questions)

@@ -11,19 +11,27 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from incrowd import views
+from incrowd.catalog.sentences import NumberText, translatable
 from incrowd.estimation.compare import conditional_share, joint_table
 from incrowd.estimation.estimate import Reports
 from incrowd.estimation.options import WeightedOptions
 from incrowd.estimation.ratios import Comparison, GroupPrecision, precision_of
 from incrowd.estimation.tables import FIGURES, TableEstimate
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
-from incrowd.estimation.wording import people_words, percent_lines, precision_tables
+from incrowd.estimation.wording import (
+    PERCENT,
+    among_each,
+    people_words,
+    percent_lines,
+    precision_tables,
+    with_error,
+)
 from incrowd.number_text import percent, places_of
 from incrowd.plans import Guarantee, Plan
 from incrowd.survey import Survey
 from incrowd.views import IntervalPlot, Line, Numbers, Sheet, Value, View
 
-ANY = "any answer"
+ANY = translatable("estimation.any-answer")
 ENDLESS = "-"  # a figure without an estimate, or the error of an interval without an end
 HEADINGS = (
     *("count", "count_error", "share", "share_error"),
@@ -115,7 +123,7 @@ class Crosstab(views.Result):
                 pair = self.of_rows[cell], self.of_columns[cell]
                 within = tuple(getattr(each, name) for each in pair for name in FIGURES)
             rows.append((*answers, *figures, *within))
-        return Sheet("crosstab", (*self.questions, *HEADINGS), tuple(rows))
+        return Sheet("crosstab", (*self.questions, *HEADINGS), tuple(rows), HEADINGS[2:])
 
     def view(self) -> View:
         """Return counts, then percentages of the people, of rows and of columns.
@@ -135,21 +143,26 @@ class Crosstab(views.Result):
         first, second = self.questions
         heading, lines = (first, *self.columns, ANY), (*self.rows, ANY)
         counts = zip(self.counts.flat, self.count_errors.flat, strict=True)
-        counted = [f"{count:,.0f} ({error:,.0f})" for count, error in counts]
-        yield _numbers("Estimated number of people", heading, lines, counted)
-        whose = "all people" if self.answered is None else "those who answered both questions"
+        counted = [
+            with_error(NumberText(f"{count:,.0f}"), NumberText(f"{error:,.0f}"))
+            for count, error in counts
+        ]
+        yield _numbers(translatable("estimation.number-of-people"), heading, lines, counted)
+        code = "estimation.percent-of-both-answered"
+        code = "estimation.percent-of-all" if self.answered is None else code
         errors = self.table.standard_error
         shares = _percentages([*zip(self.table.estimate.flat, errors.flat, strict=True)])
-        yield _numbers(f"Percent of {whose}", heading, lines, shares)
+        yield _numbers(translatable(code), heading, lines, shares)
+        names = {"first": first, "second": second}
         for title, figures in (
-            (f"Percent of each row: {second} among each {first}", self.of_rows),
-            (f"Percent of each column: {first} among each {second}", self.of_columns),
+            (translatable("estimation.percent-of-rows", **names), self.of_rows),
+            (translatable("estimation.percent-of-columns", **names), self.of_columns),
         ):
             within = _percentages([(each.estimate, each.standard_error) for each in figures])
             yield _numbers(title, heading[:-1], lines[:-1], within)
 
     def _notes(self) -> Iterator[str]:
-        yield f"in parentheses: standard errors; errors: {self.table.error.includes}"
+        yield translatable("estimation.in-parentheses", errors=self.table.error.includes)
         if weights := weights_words(self.weighted_to, self.error_ratio):
             yield weights
         figures = (*self.of_rows, *self.of_columns)
@@ -158,9 +171,9 @@ class Crosstab(views.Result):
     def plots(self) -> Sequence[IntervalPlot]:
         """Return the shares of each row."""
         first, second = self.questions
-        title = f"{second} among each {first}, 95% intervals"
         lines = percent_lines(self.rows, self.columns, self.of_rows)
-        return (IntervalPlot(title, "percent of the row", lines),)
+        axis = translatable("estimation.percent-of-row")
+        return (IntervalPlot(among_each(second, first), axis, lines, PERCENT),)
 
     def worded(self, survey: Survey) -> Self:
         """Return the same figures with a survey's wording of the questions."""
@@ -174,7 +187,7 @@ def _percentages(pairs: Sequence[tuple[float, float]]) -> list[str]:
         [percent(each, places) if math.isfinite(each) else ENDLESS for each in pair]
         for pair in pairs
     )
-    return [f"{share} ({error})" for share, error in shown]
+    return [with_error(share, error) for share, error in shown]
 
 
 def _numbers(title: str, headings: Line, names: Line, cells: Sequence[str]) -> Numbers:

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.accountant.channels.base import rounded_up
-from incrowd.estimation.intervals import SELECTED, chosen_level
+from incrowd.catalog.sentences import NumberText, text_list, translatable
+from incrowd.estimation.intervals import chosen_level
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import Provenance, TableEstimate
 from incrowd.estimation.weighting.margins import weights_words
-from incrowd.survey import Survey
+from incrowd.survey import NO_ANSWER, NOT_ASKED, UNANSWERED, Survey, YesNo
 from incrowd.views import with_and
 
 JOINT = " | "  # between questions, and between answers
@@ -70,8 +71,10 @@ class Shown(NamedTuple):
     @property
     def intervals(self) -> str:
         """Name the intervals: "95% interval", "95% interval, all cells at once (max-t)"."""
-        at_once = f", all cells at once ({self.together})" if self.together else ""
-        return f"{self.table.error.level:.0%} interval{at_once}"
+        level = self.table.error.level
+        if not self.together:
+            return translatable("estimation.interval", level=level)
+        return translatable("estimation.interval-at-once", level=level, method=self.together)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,7 +85,9 @@ class Shown(NamedTuple):
     def title(self) -> str:
         """The wordings and the ids of the questions; before them, who was asked if these are
         fewer."""
-        return self.table.provenance.among + titled(self.table.questions, self.names)
+        title = titled(self.table.questions, self.names)
+        among = self.table.provenance.among
+        return translatable("estimation.one-another", first=among, second=title) if among else title
 
     @property
     def has_truth(self) -> bool:
@@ -90,7 +95,7 @@ class Shown(NamedTuple):
         return bool(self.cells) and self.cells[0].truth is not None
 
 
-CLEAR = "counted in the clear, without noise"
+CLEAR = translatable("estimation.in-the-clear")
 
 
 def weight_column(margins: Sequence[str]) -> dict[str, str]:
@@ -111,14 +116,13 @@ def quality(table: TableEstimate) -> str:
     """State how precise a table is, and how far one person's false reports can shift it."""
     points = rounded_up(100 * table.provenance.influence, 2, whole=True)
     weighted = weights_words(table.provenance.weighted_to, table.provenance.error_ratio)
-    weights = f"{weighted}; " if weighted else ""
     if not table.standard_error.any():
-        return weights.removesuffix("; ") or CLEAR
-    precise = f"as precise as asking {table.effective_sample_size:,.0f} people without privacy"
-    return (
-        f"{weights}{precise if table.error.noise.any() else CLEAR}; "
-        f"one person's false reports can shift a figure by at most {points} percentage points"
-    )
+        return weighted or CLEAR
+    size = table.effective_sample_size
+    precise = translatable("estimation.as-precise-as", people=size)
+    shift = translatable("estimation.false-reports", points=NumberText(points))
+    parts = (weighted, precise if table.error.noise.any() else CLEAR, shift)
+    return text_list(filter(None, parts))
 
 
 def at_once(item: Shown, intervals: SimultaneousIntervals) -> Shown:
@@ -139,7 +143,10 @@ def as_read(item: Shown, survey: Survey) -> Shown:
         ),
     )
     cells = tuple(
-        cell._replace(answer=tuple(map(survey.label_of, ids, cell.answer))) for cell in item.cells
+        cell._replace(
+            answer=tuple(label_text(survey, *pair) for pair in zip(ids, cell.answer, strict=True))
+        )
+        for cell in item.cells
     )
     return item._replace(table=table, cells=cells, ids=() if table.questions == ids else ids)
 
@@ -152,7 +159,23 @@ def titled(questions: Sequence[str], ids: Sequence[str]) -> str:
 
 def answer_labels(survey: Survey, id: str, answers: Sequence[str]) -> tuple[str, ...]:
     """Return the labels of answers to a question."""
-    return tuple(survey.label_of(id, answer) for answer in answers)
+    return tuple(label_text(survey, id, answer) for answer in answers)
+
+
+_PLAIN = {
+    "yes": "estimation.yes",
+    "no": "estimation.no",
+    NO_ANSWER: "estimation.no-answer",
+    NOT_ASKED: "estimation.not-asked",
+}
+
+
+def label_text(survey: Survey, id: str, answer: str) -> str:
+    """Return the label of an answer; answers that every survey has are known in all languages."""
+    label = survey.label_of(id, answer)
+    question = survey.question(id)
+    translated = label == answer in _PLAIN and (answer in UNANSWERED or isinstance(question, YesNo))
+    return translatable(_PLAIN[answer]) if translated else label
 
 
 def visible(item: Shown) -> Shown:
@@ -163,11 +186,9 @@ def visible(item: Shown) -> Shown:
     ends = zip(item.cells, wide.low.ravel().tolist(), wide.high.ravel().tolist(), strict=True)
     above = (cell._replace(low=low, high=high) for cell, low, high in ends if cell.above_noise)
     visible = sorted(above, key=lambda cell: -cell.estimate)
-    note = (
-        f"{len(visible):,} of {len(item.cells):,} answers rise above the noise (5% chance of any "
-        f"false one among them){SELECTED if visible else ''}; .csv, .json and .parquet files have "
-        "the rest"
-    )
+    rise = translatable("estimation.rise", some=len(visible), all=len(item.cells))
+    wider = translatable("estimation.selected") if visible else ""
+    note = text_list(filter(None, (rise, wider, translatable("estimation.rest-in-files"))))
     return Shown(item.table, tuple(visible), note)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 LEVEL = 0.95
 HALF_WIDTH = NormalDist().inv_cdf((1 + LEVEL) / 2)  # of an interval, in standard errors
-SELECTED = "; their intervals are wider, to account for the selection"
 
 Ends = tuple[np.ndarray, np.ndarray]
 

@@ -18,6 +18,7 @@ import numpy as np
 import scipy
 
 from incrowd import views
+from incrowd.catalog.sentences import NumberText, translatable
 from incrowd.errors import TableError, UsageError, quantity
 from incrowd.estimation.cells import CellsReading, answer_sums
 from incrowd.estimation.decoders import (
@@ -34,10 +35,12 @@ from incrowd.estimation.interactions import CombinedTable
 from incrowd.estimation.options import ReportOptions
 from incrowd.estimation.readings import MessageReading, check_tables, readings, table
 from incrowd.estimation.tables import TableEstimate
+from incrowd.estimation.wording import percentage, with_error
 from incrowd.kernels.axes import transform as along_axes
 from incrowd.methods import POSTPROCESSING_METHODS, PostprocessingMethod
+from incrowd.number_text import percent
 from incrowd.plans import Guarantee, Plan
-from incrowd.plans.plan import with_merged
+from incrowd.plans.plan import in_other_words, with_merged
 from incrowd.reports.tally import TallyKind
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.views import Numbers, Sheet, View
@@ -45,9 +48,12 @@ from incrowd.views import Numbers, Sheet, View
 TOLERANCE = 1e-3  # log-likelihood units: far below the 1.92 of a 95% likelihood interval
 MOST_STEPS = 5_000
 SETTLED = 1e-12  # of a share
-BIASED = (
-    "Small cells come out too high on average, large ones too low; the intervals of the unbiased "
-    "estimate do not belong to these figures."
+
+_HEADINGS = (
+    "estimation.answer-column",
+    "estimation.post-processed",
+    "estimation.unbiased",
+    "estimation.bias-column",
 )
 
 ArrayFunction = Callable[[np.ndarray], np.ndarray]
@@ -111,18 +117,19 @@ class PostprocessedTable:
         lines = []
         for cell, row in zip(product(*self.answers), self.records, strict=True):
             labels = map(survey.label_of, self.questions, cell)
-            line = [" | ".join(labels), f"{row['post_processed']:.2%}", f"{row['unbiased']:.2%}"]
+            shares = (row["post_processed"], row["unbiased"])
+            line = [" | ".join(labels), *(percentage(percent(each, 2)) for each in shares)]
             if self.bias:
-                line.append(f"{100 * row['bias']:+.2f} ({100 * row['bias_error']:.2f})")
+                bias, error = NumberText(f"{100 * row['bias']:+.2f}"), 100 * row["bias_error"]
+                line.append(with_error(bias, NumberText(f"{error:.2f}")))
             lines.append(tuple(line))
-        of_bias = ("bias in pp (std. error)",) if self.bias else ()
-        headings = ("answer", "post-processed", "unbiased", *of_bias)
+        headings = [translatable(code) for code in _HEADINGS[: 4 if self.bias else 3]]
         notes = [self.warning, self.bias.statement if self.bias else ""]
         if self.log_likelihood:
             steps, last = len(self.log_likelihood) - 1, self.log_likelihood[-1]
-            notes.insert(0, f"EM: {steps:,} steps, log-likelihood {last:,.3f}")
-        title = f"{heading}: {self.method}"
-        return Numbers(title, headings, tuple(lines), notes=tuple(filter(None, notes)))
+            notes.insert(0, translatable("estimation.em", steps=steps, likelihood=last))
+        title = translatable("estimation.labeled", name=heading, text=self.method)
+        return Numbers(title, tuple(headings), tuple(lines), notes=tuple(filter(None, notes)))
 
 
 @dataclass(frozen=True)
@@ -208,7 +215,7 @@ class Postprocessed(views.Result):
 
     def worded(self, survey: Survey) -> Self:
         """Return the same tables with the wording of a survey."""
-        return replace(self, plan=self.plan.model_copy(update={"survey": survey}))
+        return replace(self, plan=in_other_words(self.plan, survey))
 
 
 def postprocess(
@@ -426,12 +433,10 @@ def project_to_simplex(estimate: np.ndarray) -> AdjustedShares:
     falling = np.sort(estimate, axis=None)[::-1]
     excess = (np.cumsum(falling) - 1) / np.arange(1, falling.size + 1)
     last = np.flatnonzero(falling > excess)[-1]  # not empty: the largest exceeds itself minus one
-    statement = (
-        "Post-processed, biased: the unbiased estimate was moved to the nearest shares that are "
-        f"not negative and sum to one. {BIASED}"
-    )
     return AdjustedShares(
-        np.maximum(estimate - excess[last], 0), "projection to the simplex", statement
+        np.maximum(estimate - excess[last], 0),
+        translatable("estimation.simplex"),
+        translatable("estimation.nearest-shares"),
     )
 
 
@@ -451,12 +456,8 @@ def constrained_least_squares(table: CombinedTable, raw: np.ndarray) -> Adjusted
         if np.abs(nearer - shares).max() < SETTLED:
             break
         shares = nearer
-    statement = (
-        "Post-processed, biased: the unbiased estimate was moved to the nearest shares that are "
-        "not negative and sum to one, measured by the known noise of its cells. "
-        f"{BIASED}"
-    )
-    return AdjustedShares(nearer, "constrained least squares", statement)
+    statement = translatable("estimation.nearest-shares-by-noise")
+    return AdjustedShares(nearer, translatable("estimation.least-squares"), statement)
 
 
 def maximize_likelihood(
@@ -489,18 +490,11 @@ def maximize_likelihood(
             break
         shares = _improve(histogram, channels, shares, score)
     converged = bool(gap <= tolerance)
-    warning = (
-        f"EM has not converged after {step:,} steps: the log-likelihood may be {gap:.3g} below its "
-        "maximum; allow more steps (most_steps)"
-    )
-    statement = (
-        "Post-processed, biased: the shares, not negative and summing to one, under which the "
-        "reports are likeliest. Small cells come out too high on average; the intervals of the "
-        "unbiased estimate do not belong to these figures."
-    )
+    warning = translatable("estimation.em-not-converged", steps=step, gap=gap)
+    statement = translatable("estimation.likeliest-shares")
     return AdjustedShares(
         shares,
-        "nonnegative maximum likelihood (EM)",
+        translatable("estimation.maximum-likelihood"),
         statement,
         tuple(trace),
         gap,
@@ -632,7 +626,7 @@ def _bootstrap(
         spread=spread,
         draws=draws,
         seed=seed,
-        statement=f"Bias if the fitted shares were true, from {draws} simulated collections.",
+        statement=translatable("estimation.bias-if-true", collections=draws),
     )
 
 
@@ -674,13 +668,8 @@ class ConsistentTables:
 
     estimates: tuple[np.ndarray, ...]
     shift: float
-    method: str = "consistent tables (weighted least squares)"
-    statement: str = (
-        "Post-processed, biased: the tables were changed as little as their errors suggest, so "
-        "that margins which they share agree and each sums to one. The weights come from the same "
-        "data, so that a small bias remains; cells can still be negative; the intervals of the "
-        "unbiased estimates do not belong to these figures."
-    )
+    method: str = translatable("estimation.consistent-tables")
+    statement: str = translatable("estimation.consistent-biased")
 
 
 def make_consistent(tables: Sequence[TableEstimate]) -> ConsistentTables:

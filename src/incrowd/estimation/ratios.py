@@ -24,6 +24,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
+from incrowd.catalog.sentences import translatable
 from incrowd.estimation.delta_method import ShareTerm, TableShares, pick
 from incrowd.estimation.intervals import LEVEL
 from incrowd.estimation.small_groups import GroupCounts, SmallGroup, small_group
@@ -506,7 +507,9 @@ def _nearest_to_zero(shares: TableShares, factors: Mapping[str, np.ndarray]) -> 
     sums = shares.combined(np.array(list(factors.values())))
     errors = np.sqrt(np.maximum(np.diagonal(sums.covariance), TINY))
     place = int(np.argmin(sums.values / errors))
-    return (
-        f"the share of {list(factors)[place]} is {sums.values[place]:.2%}, standard error "
-        f"{errors[place]:.2%}: it cannot be distinguished from zero; collect more reports"
+    return translatable(
+        "estimation.near-zero",
+        name=list(factors)[place],
+        share=float(sums.values[place]),
+        error=float(errors[place]),
     )

@@ -6,38 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from incrowd.errors import quantity
+from incrowd.catalog.sentences import NumberText, translatable
 from incrowd.plans.claims import ClaimedRelease
 
-UPLOADS = (
-    "Each upload was treated as one person: the promise is to each person who sends once. Anyone "
-    "who was invited twice, or sent under two names, is less protected than stated."
-)
-_NOT_SHOWN = (
-    "The signature proves that the shuffler's key stated these numbers for exactly these bytes. It "
-    "does not prove that they were mixed, that the people are real, or that nobody was left out"
-)
-_TOKENS_SHOW = (
-    "The signatures prove that these keys stated these numbers for exactly these bytes, and each "
-    "counted report has a token of the inviter. This does not prove that the reports were mixed, "
-    "that the people are real, or that nobody was left out"
-)
-_MIXER_CHEATED = (
-    "A mixer signed two statements of which an honest one signs only one, which proves that it "
-    "cheats; the evidence is in the collector's folder `contradictions`"
-)
-_CHEATED = (
-    "The shuffler signed two different releases of one stratum, which proves that it cheated; the "
-    "evidence is in the collector's folder `contradictions`"
-)
-ROWS = (
-    "Each row of the answers was treated as one person. Anyone with several rows is less protected "
-    "than stated, and the intervals do not account for rows that belong to the same person."
-)
-IDS = (
-    "Each id in the answers was treated as one person: rows with the same id gave one set of "
-    "reports, and ids with conflicting rows gave none. The ids were never sent."
-)
+UPLOADS = translatable("estimation.uploads-are-people")
+_NOT_SHOWN = translatable("estimation.signature-shows")
+_TOKENS_SHOW = translatable("estimation.tokens-show")
+ROWS = translatable("estimation.rows-are-people")
+IDS = translatable("estimation.ids-are-people")
 
 
 @dataclass(frozen=True)
@@ -92,20 +68,23 @@ def receipt_sentences(receipt: Received) -> Iterator[str]:
     yield _received(receipt)
     if receipt.contradicted:
         yield cheating_sentence(receipt.mixers)
-    filled = "some senders filled slots that were meant for other messages, or " * (
-        receipt.mixers == 1  # tokens are of a message
-    )
+    filled = "estimation.crowded-or-filled"
+    if receipt.mixers > 1:  # tokens are of a message
+        filled = "estimation.crowded"
     for message, reports, most in receipt.crowded:
-        yield (
-            f"Message {message + 1} has {quantity(reports, 'reports')}, more than the {most:,} "
-            f"that {quantity(receipt.opened_people, 'people send')}: {filled}other reports were "
-            "lost."
+        yield translatable(
+            filled,
+            message=message + 1,
+            reports=reports,
+            most=most,
+            people=receipt.opened_people,
         )
 
 
 def cheating_sentence(mixers: int) -> str:
     """Return what contradicting signatures prove. mixers: 1 for a shuffler, 2 for two mixers."""
-    return f"{_CHEATED if mixers == 1 else _MIXER_CHEATED}."
+    cheated = "estimation.shuffler-cheated" if mixers == 1 else "estimation.mixer-cheated"
+    return translatable(cheated)
 
 
 def unaccounted(received: Iterable[Received]) -> Iterator[str]:
@@ -119,18 +98,8 @@ def unaccounted(received: Iterable[Received]) -> Iterator[str]:
             used[receipt.bundle] = receipt.used
     for bundle, number in used.items():
         if more := number - people[bundle]:
-            which = "more" if more > 0 else "fewer"
-            yield (
-                f"{quantity(abs(more), f'{which} invitations were')} used than there are people in "
-                f"these receipts of bundle {bundle}. {_MORE if more > 0 else _FEWER}"
-            )
-
-
-_MORE = (
-    "They did not send an upload, withdrew it, or are in strata that are not here; otherwise, "
-    "uploads were dropped."
-)
-_FEWER = "The inviter's or the first mixer's numbers are wrong."
+            code = "estimation.more-invitations" if more > 0 else "estimation.fewer-invitations"
+            yield translatable(code, number=abs(more), bundle=bundle)
 
 
 def without_receipt(
@@ -140,85 +109,90 @@ def without_receipt(
     receipts = {receipt.release for receipt in received}
     for release in sorted(releases, key=lambda release: (release.claims.bundle, release.strata)):
         if release.id not in receipts:
-            yield (
-                f"There is no receipt for release {release.id[:12]}… (bundle "
-                f"{release.claims.bundle[:12]}…, {quantity(release.people, 'people')}): nobody "
-                f"verified what the {'shuffler' if release.claims.mixers == 1 else 'mixers'} "
-                "signed. The guarantee relies on what the reports themselves state."
+            one = release.claims.mixers == 1
+            yield translatable(
+                "estimation.no-receipt" if one else "estimation.no-receipt-of-mixers",
+                release=release.id[:12],
+                bundle=release.claims.bundle[:12],
+                people=release.people,
             )
 
 
 def _received(receipt: Received) -> str:
-    strata = f"{'strata' if len(receipt.strata) > 1 else 'stratum'} {', '.join(receipt.strata)}"
     if receipt.reports is None:
-        return f"Receipt of {strata}: {_of_services(receipt)}. Bundle {receipt.bundle}."
-    opened = receipt.reports - sum(receipt.rejected.values())
-    if receipt.tokens is not None:
-        mixed = _mixed(receipt, receipt.reports, opened)
-        return f"Receipt of {strata}: {mixed}. Bundle {receipt.bundle}."
-    return (
-        f"Receipt of {strata}: the shuffler signed that {quantity(receipt.people, 'people')} sent "
-        f"{quantity(receipt.reports, 'sealed reports')} ({receipt.places} each, dummies included), "
-        f"{_codes(receipt)}. {opened:,} of them were opened, enough for "
-        f"{quantity(receipt.opened_people, 'people')}; {_rejected(receipt)}. {_NOT_SHOWN}. "
-        f"Bundle {receipt.bundle}."
-    )
+        signed = _of_services(receipt)
+    elif receipt.tokens is not None:
+        opened = receipt.reports - sum(receipt.rejected.values())
+        signed = _mixed(receipt, receipt.reports, opened)
+    else:
+        signed = translatable(
+            "estimation.shuffler-signed",
+            people=receipt.people,
+            reports=receipt.reports,
+            places=receipt.places,
+            codes=_codes(receipt),
+            opened=receipt.reports - sum(receipt.rejected.values()),
+            enough=receipt.opened_people,
+            rejected=_rejected(receipt),
+            proof=_NOT_SHOWN,
+        )
+    of = "estimation.receipt-of-strata" if len(receipt.strata) > 1 else "estimation.receipt-of"
+    return translatable(of, strata=[*receipt.strata], signed=signed, bundle=receipt.bundle)
 
 
 def _of_services(receipt: Received) -> str:
     """Return what the shuffler signed if it adds noise, and how much that proves."""
-    return (
-        f"the shuffler signed that {quantity(receipt.people, 'people')} sent an upload, "
-        f"{_codes(receipt)}. What was opened is enough for "
-        f"{quantity(receipt.opened_people, 'people')}. The shuffler and the collector each added "
-        "noise to the counts, so nobody may know how many reports there were. Nothing here proves "
-        f"that they added only noise. {_NOT_SHOWN}"
+    return translatable(
+        "estimation.noisy-shuffler-signed",
+        people=receipt.people,
+        codes=_codes(receipt),
+        enough=receipt.opened_people,
+        proof=_NOT_SHOWN,
     )
 
 
 def _mixed(receipt: Received, reports: int, opened: int) -> str:
     """Return what the two mixers and the inviter signed."""
-    people = f"the first mixer signed that {quantity(receipt.people, 'people')} sent an upload"
     if not receipt.tokens:
-        return (
-            f"{people}, and the second mixer that there were too few reports with a token of the "
-            "inviter. Nothing was counted"
-        )
-    each = ", ".join(f"{tokens:,}" for tokens in receipt.tokens)
-    issued = "The inviter has not yet stated how many invitations were used"
+        return translatable("estimation.mixers-counted-nothing", people=receipt.people)
+    issued = translatable("estimation.inviter-silent")
     if receipt.issued is not None:
-        issued = (
-            f"The inviter signed that {receipt.used:,} of {receipt.issued:,} invitations were used"
-        )
-    return (
-        f"{people}, and the second mixer that {quantity(reports, 'sealed reports have')} a "
-        f"token of the inviter (by message: {each}; dummies included). {opened:,} of them were "
-        f"opened, enough for {quantity(receipt.opened_people, 'people')}; {_rejected(receipt)}. "
-        f"{issued}. {_TOKENS_SHOW}"
+        issued = translatable("estimation.inviter-signed", used=receipt.used, issued=receipt.issued)
+    return translatable(
+        "estimation.mixers-signed",
+        people=receipt.people,
+        reports=reports,
+        each=[NumberText(f"{tokens:,}") for tokens in receipt.tokens],
+        opened=opened,
+        enough=receipt.opened_people,
+        rejected=_rejected(receipt),
+        issued=issued,
+        proof=_TOKENS_SHOW,
     )
 
 
 def _codes(receipt: Received) -> str:
     if receipt.issued is not None:
-        return f"each with an invitation, of {receipt.issued:,} sent out"
-    return f"without invitations: {receipt.colluding:,} are assumed to be invented or colluding"
+        return translatable("estimation.with-invitations", issued=receipt.issued)
+    return translatable("estimation.without-invitations", people=receipt.colluding)
 
 
 _REJECTED = {
-    "another-key": "for another key",
-    "unopened": "could not be opened",
-    "malformed": "not well formed",
-    "repeated": "repeated",
-    "token": "without a valid token",
-    "another-message": "of another message than their token",
+    "another-key": "estimation.rejected-another-key",
+    "unopened": "estimation.rejected-unopened",
+    "malformed": "estimation.rejected-malformed",
+    "repeated": "estimation.rejected-repeated",
+    "token": "estimation.rejected-token",
+    "another-message": "estimation.rejected-another-message",
 }
 
 
 def _rejected(receipt: Received) -> str:
     if not receipt.rejected:
-        return "none was rejected"
-    kinds = ", ".join(f"{count:,} {_REJECTED[kind]}" for kind, count in receipt.rejected.items())
-    return f"{sum(receipt.rejected.values()):,} were rejected ({kinds})"
+        return translatable("estimation.none-rejected")
+    kinds = [translatable(_REJECTED[kind], reports=n) for kind, n in receipt.rejected.items()]
+    total = sum(receipt.rejected.values())
+    return translatable("estimation.some-rejected", reports=total, kinds=kinds)
 
 
 def persons_sentence(persons: str, rows_per_person: int) -> str:
@@ -226,9 +200,5 @@ def persons_sentence(persons: str, rows_per_person: int) -> str:
     if persons == "ids":
         return IDS
     if rows_per_person > 1:
-        return (
-            f"Up to {rows_per_person} rows of the answers may belong to one person: the promise "
-            "covers all of them together. The intervals do not account for rows that belong to the "
-            "same person."
-        )
+        return translatable("estimation.several-rows", rows=rows_per_person)
     return ROWS

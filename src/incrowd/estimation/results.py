@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from incrowd import views
-from incrowd.catalog.sentences import sentence
+from incrowd.catalog.sentences import NumberText, sentence, text_list, translatable
 from incrowd.errors import Problem, TableError, quantity
 from incrowd.estimation.amounts import Amounts
 from incrowd.estimation.displayed import (
@@ -41,6 +41,7 @@ from incrowd.estimation.words import WordEstimates
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.claims import ClaimedRelease
 from incrowd.plans.message import message_facts
+from incrowd.plans.plan import in_other_words
 from incrowd.plans.strata import label, left_out
 from incrowd.survey import NOT_ASKED, Survey
 from incrowd.views import Sheet, Square, Value, View, of_the_only
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
 EVERYBODY = "all"  # the name of all strata together
 MOST_NAMES = 8  # strata named in one line
 NO_TABLE = "estimation.no-table"
+FACT_CROWD = translatable("estimation.fact-crowd")
+FACT_REPORTS = translatable("estimation.fact-reports")
+FACT_RECEIPT = translatable("estimation.fact-receipt")
+FACT_PEOPLE = translatable("estimation.fact-people")
 
 
 class Fact(NamedTuple):
@@ -59,6 +64,11 @@ class Fact(NamedTuple):
     name: str
     lines: tuple[str, ...]
     doubt: bool = False
+
+    @property
+    def short(self) -> bool:
+        """Whether it is a number, which fits beside another."""
+        return self.name in (FACT_CROWD, FACT_REPORTS)
 
 
 @dataclass(frozen=True)
@@ -99,7 +109,9 @@ class NotMade:
     @property
     def sentence(self) -> str:
         """The table and the reason."""
-        return f"{', '.join(self.questions)}: {self.reason}"
+        why = self.problem.arguments["why"] if self.problem.code == NO_TABLE else None
+        reason = why or self.problem.message
+        return translatable("estimation.missing", questions=[*self.questions], reason=reason)
 
 
 class _SomePeople:
@@ -455,7 +467,7 @@ class Estimates(_SomePeople, views.Result):
         sheets = [_table_sheet(item) for item in self.complete(self.plan)]
         for id, words in self.words.items():
             rows = [tuple(getattr(row, name) for name in WORD_HEADINGS) for row in words.rows]
-            sheets.append(Sheet(f"words {id}", WORD_HEADINGS, tuple(rows)))
+            sheets.append(Sheet(f"words {id}", WORD_HEADINGS, tuple(rows), FIGURES))
         if self.amounts:
             figures = [(id, *row) for id, each in self.amounts.items() for row in each.rows]
             sheets.append(Sheet("numbers", ("question", "figure", *FIGURES), tuple(figures)))
@@ -463,6 +475,14 @@ class Estimates(_SomePeople, views.Result):
             for table in (*stratum.tables, *stratum.asked.values()):
                 sheet = table.long_table()
                 sheets.append(sheet._replace(name=f"{stratum.name}: {sheet.name}"))
+        return sheets
+
+    def sheets_as_read(self) -> Sequence[Sheet]:
+        """Return the same sheets in the order of `displayed`, in the wording of the survey."""
+        survey, sheets = self.plan.survey, list(self.sheets())
+        for place, item in enumerate(self.complete(self.plan)):
+            read = _table_sheet(as_read(item, survey))
+            sheets[place] = read._replace(name=sheets[place].name)
         return sheets
 
     def squares(self) -> Sequence[Square]:
@@ -485,20 +505,25 @@ class Estimates(_SomePeople, views.Result):
     def view(self) -> View:
         """Return what the figures mean: the people, the reports, the noise, and each table. The
         tables themselves have a layout of their own."""
-        facts = [
-            f"{fact.name}: {line}"
-            for fact in self.about("in the sheets named after them")
+        facts: list[str] = [
+            translatable("estimation.labeled", name=fact.name, text=line)
+            for fact in self.about(translatable("estimation.in-sheets"))
             for line in fact.lines
         ]
         for table in self.tables:
             ids = table.questions
             asked = titled([self.plan.survey.text_of(id) for id in ids], ids)
-            errors = table.error.includes if table.standard_error.any() else "none"
-            whose = (
-                f"shares of {table.provenance.whose}{table.provenance.rounding}; errors: {errors}"
+            none = translatable("shared.none")
+            errors = table.error.includes if table.standard_error.any() else none
+            whose = translatable(
+                "estimation.shares-of",
+                whose=table.provenance.whose,
+                rounding=table.provenance.rounding,
+                errors=errors,
             )
-            facts.append(f"{' x '.join(ids)}: {asked}; {whose}; {quality(table)}")
-        shares = "Shares are proportions, neither truncated nor projected; 95% intervals."
+            about = text_list((asked, whose, quality(table)))
+            facts.append(translatable("estimation.labeled", name=" x ".join(ids), text=about))
+        shares = translatable("estimation.shares-are-proportions")
         return View(self.plan.survey.name, notes=(shares, *facts))
 
     def about(self, where: str) -> Iterator[Fact]:
@@ -506,37 +531,43 @@ class Estimates(_SomePeople, views.Result):
 
         where: where to find the tables of each stratum.
         """
-        survey, smallest = self.plan.survey, " in the smallest stratum" * bool(self.strata)
-        people = f"{quantity(self.crowd, 'people')}{smallest}"
-        yield Fact("Crowd", (f"{people}; {survey.crowd:,} planned",))
+        survey = self.plan.survey
+        smallest = "estimation.crowd-of-smallest" if self.strata else "estimation.crowd-of"
+        crowd = translatable(smallest, people=self.crowd, planned=survey.crowd)
+        yield Fact(FACT_CROWD, (crowd,))
         if strata := tuple(self._strata_lines(where)):
-            yield Fact("Strata", strata)
-        rejected = f"; {self.rejected:,} rejected" if self.rejected else ""
+            yield Fact(translatable("estimation.fact-strata"), strata)
         if self.reports is not None:
-            yield Fact("Reports", (f"{self.reports:,}{rejected}",))
-        yield Fact("Noise", tuple(self._noise_lines()))
+            counted: str = NumberText(f"{self.reports:,}")
+            if self.rejected:
+                rejected = translatable("estimation.rejected", reports=self.rejected)
+                counted = text_list((counted, rejected))
+            yield Fact(FACT_REPORTS, (counted,))
+        yield Fact(translatable("estimation.fact-noise"), tuple(self._noise_lines()))
         for received in self.received:
-            yield Fact("Receipt", tuple(receipt_sentences(received)))
+            yield Fact(FACT_RECEIPT, tuple(receipt_sentences(received)))
         if hints := tuple(unaccounted(self.received)):
-            yield Fact("Receipt", hints, doubt=True)
+            yield Fact(FACT_RECEIPT, hints, doubt=True)
         if missing := tuple(without_receipt(self.releases, self.received)):
-            yield Fact("Receipt", missing, doubt=True)
+            yield Fact(FACT_RECEIPT, missing, doubt=True)
         if self.not_made:
-            yield Fact("Left out", tuple(each.sentence for each in self.not_made))
+            left_out = tuple(each.sentence for each in self.not_made)
+            yield Fact(translatable("estimation.fact-left-out"), left_out)
         persons = persons_sentence(self.persons, survey.rows_per_person)
-        yield Fact("People", (UPLOADS if self.releases else persons,))
+        yield Fact(FACT_PEOPLE, (UPLOADS if self.releases else persons,))
 
     def _noise_lines(self) -> Iterator[str]:
         """Yield a line on the noise of each message."""
-        curated, times = "curator" in self.guarantee.mixed_by, ("once", "twice")
+        curated = "curator" in self.guarantee.mixed_by
+        times = ("estimation.curator-added-once", "estimation.curator-added-twice")
         for message, text in zip(self.plan.messages, self.plan.message_texts, strict=True):
             if message.added is None or not curated:
                 yield text
                 continue
-            yield (
-                f"{', '.join(message.ids)}: whoever has the answers added noise with a standard "
-                f"deviation of {message.added.deviation:.3g} people to each count, "
-                f"{times[self.plan.own_draws - 1]}"
+            yield translatable(
+                times[self.plan.own_draws - 1],
+                questions=[*message.ids],
+                deviation=message.added.deviation,
             )
 
     def _strata_lines(self, where: str) -> Iterator[str]:
@@ -544,16 +575,18 @@ class Estimates(_SomePeople, views.Result):
         if not self.strata:
             return
         for stratum in self.strata:
-            together = " together" if len(stratum.names) > 1 else ""
-            yield f"{listed(stratum.names)}: {quantity(stratum.people, 'people')}{together}"
+            several = len(stratum.names) > 1
+            code = "estimation.people-together" if several else "estimation.people-of-stratum"
+            yield translatable(code, names=listed(stratum.names), people=stratum.people)
         if self.left_out:
-            yield f"not in these reports, with too few people or none: {listed(self.left_out)}"
-        each = f"; for each stratum separately: {where}" if self.strata[0].tables else ""
-        yield f"the tables cover the people of all released strata together{each}"
+            yield translatable("estimation.strata-not-in", names=listed(self.left_out))
+        singly = translatable("estimation.each-stratum-where", where=where)
+        together = translatable("estimation.all-strata-together")
+        yield text_list((together, singly) if self.strata[0].tables else (together,))
 
     def worded(self, survey: Survey) -> Self:
         """Return the same estimates with the wording of a survey."""
-        return replace(self, plan=self.plan.model_copy(update={"survey": survey}))
+        return replace(self, plan=in_other_words(self.plan, survey))
 
 
 WORD_HEADINGS = ("word", *FIGURES, "present")
@@ -580,10 +613,13 @@ def _table_sheet(item: Shown) -> Sheet:
     rows: list[tuple[Value, ...]] = [
         (*row, cell.truth) for row, cell in zip(sheet.rows, item.cells, strict=True)
     ]
-    return Sheet(sheet.name, (*sheet.headings, "truth"), tuple(rows))
+    shares = (*sheet.shares, "truth")
+    return Sheet(sheet.name, (*sheet.headings, "truth"), tuple(rows), shares)
 
 
 def listed(names: Sequence[str]) -> str:
     """Return names of strata; if there are many, the first ones."""
     shown = ", ".join(names[:MOST_NAMES])
-    return shown if len(names) <= MOST_NAMES else f"{shown}, … ({len(names):,} in all)"
+    if len(names) <= MOST_NAMES:
+        return shown
+    return translatable("estimation.names-in-all", names=shown, number=len(names))

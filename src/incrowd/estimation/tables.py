@@ -21,6 +21,7 @@ import numpy as np
 import scipy
 
 from incrowd import views
+from incrowd.catalog.sentences import text_list, translatable
 from incrowd.errors import TableError
 from incrowd.estimation.cell_errors import CellErrors, at_least
 from incrowd.estimation.decoders import Decoder, by_axis, least_noise
@@ -32,7 +33,8 @@ from incrowd.views import Sheet
 
 MOST_CELLS = 2000  # a covariance of 2000 x 2000 doubles is 32 MB
 MOST_COUNTS = 1 << 24  # 128 MiB
-EVERYONE = "people"  # to whom the shares of a table refer, if nobody is left out
+# To whom the shares of a table refer, if nobody is left out.
+EVERYONE = translatable("estimation.everyone")
 FIGURES = ("estimate", "standard_error", "low", "high")
 
 
@@ -61,7 +63,14 @@ class Provenance:
         """The people to whom the shares refer, in words."""
         if not self.left_out:
             return EVERYONE
-        return "those who answered" if NO_ANSWER in self.left_out else "those who were asked"
+        if NO_ANSWER in self.left_out:
+            return translatable("estimation.who-answered")
+        return translatable("estimation.who-was-asked")
+
+    @property
+    def axis(self) -> str:
+        """The name of an axis of shares."""
+        return translatable("estimation.share-axis", whose=self.whose)
 
     @property
     def of_asked(self) -> bool:
@@ -72,13 +81,15 @@ class Provenance:
     def among(self) -> str:
         """The people to whom the shares refer, before the name of a table that a question has in
         addition to that of all people; "" for any other."""
-        return f"Of {self.whose}: " if self.of_asked else ""
+        return translatable("estimation.among", whose=self.whose) if self.of_asked else ""
 
     @property
     def rounding(self) -> str:
         """The treatment of amounts, to follow `whose`; "" if there are none."""
-        names = " and ".join(self.rounded)
-        return f" after rounding {names} at random to edges" if self.rounded else ""
+        if not self.rounded:
+            return ""
+        names = text_list(self.rounded, "shared.and")
+        return translatable("estimation.after-rounding", names=names)
 
 
 @dataclass(frozen=True)
@@ -137,7 +148,8 @@ class TableEstimate(Intervals, views.Notebook, views.Tabular, views.Plotted):
         columns += [getattr(self, name).ravel().tolist() for name in FIGURES]
         rows = tuple(zip(*columns, strict=True))
         asked = "asked " if self.provenance.of_asked else ""
-        return Sheet(f"{asked}{' x '.join(self.questions)}", (*self.questions, *FIGURES), rows)
+        name = f"{asked}{' x '.join(self.questions)}"
+        return Sheet(name, (*self.questions, *FIGURES), rows, FIGURES)
 
     @property
     def people(self) -> float:

@@ -7,24 +7,31 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from functools import partial
 
+from incrowd.catalog.sentences import NumberText, text_list, translatable
 from incrowd.estimation.ratios import Comparison, GroupPrecision
-from incrowd.number_text import digits, percent, times
-from incrowd.survey import UNANSWERED
+from incrowd.number_text import between, digits, percent, times
+from incrowd.survey import NO_ANSWER, NOT_ASKED, UNANSWERED
 from incrowd.views import LabeledInterval, Line, Numbers, Sheet
 
-UNITS = {"share": "%", "difference": " pp"}  # other figures have three significant digits
-UNKNOWN = "unknown"
-POINTS = "pp: percentage points"
+UNITS = {  # other figures have three significant digits
+    "share": "estimation.percent-unit",
+    "difference": "estimation.points-unit",
+}
+UNKNOWN = translatable("estimation.unknown")
+POINTS = translatable("estimation.points")
+INTERVALS = translatable("estimation.column-interval")
+PERCENT = (0.0, 100.0)  # the limits of shares
+POINTS_BETWEEN = (-100.0, 100.0)  # those of differences of shares
 IN_R = """
     subset(incrowd$sheets$figures, kind == "difference")
     # Together with other surveys, with the package metafor (log scale for odds ratios):
     # metafor::rma(yi = estimates, sei = errors)
     """
 METHODS = {
-    "score": "a score test",
-    "exact": "the exact law of the noise",
-    "length": "a test of its length",
-    "Wald": "the standard error, enlarged for few people",
+    "score": translatable("estimation.by-score"),
+    "exact": translatable("estimation.by-exact-law"),
+    "length": translatable("estimation.by-length"),
+    "Wald": translatable("estimation.by-wald"),
 }
 
 
@@ -34,18 +41,30 @@ def people_words(answers: Iterable[str], answered: float | None) -> Line:
     answers: in the table. answered: the share of people who answered, None if all people count.
     """
     if answered is not None:
-        return (f"of those who answered both questions: {percent(answered, 1)}% of the people",)
-    states = [f'"{state}"' for state in UNANSWERED if state in answers]
+        share = percent(answered, 1)
+        return (translatable("estimation.of-both-answered", share=share),)
+    states = [_STATES[state] for state in UNANSWERED if state in answers]
     if not states:
         return ()
-    count = "counts as one of the answers" if len(states) == 1 else "count as answers"
-    return (f"of all people: {' and '.join(states)} {count}",)
+    code = "estimation.of-all-counting" if len(states) == 1 else "estimation.of-all-counting-both"
+    return (translatable(code, states=text_list(states, "shared.and")),)
+
+
+_STATES = {
+    NO_ANSWER: translatable("estimation.quoted-no-answer"),
+    NOT_ASKED: translatable("estimation.quoted-not-asked"),
+}
 
 
 def row(item: Comparison, kind: str = "", mark: str = "") -> tuple[str, str, str]:
     """Return the name, the estimate and the interval of a figure. kind: as in `TwoWay.kinds`."""
-    estimate = say(item, kind)(item.estimate) if item.estimable else "none"
-    return item.name, estimate, interval_words(item, say(item, kind)) + mark
+    none = translatable("shared.none")
+    estimate = say(item, kind)(item.estimate) if item.estimable else none
+    return item.name, estimate, _marked(interval_words(item, say(item, kind)), mark)
+
+
+def _marked(text: str, mark: str) -> str:
+    return translatable("estimation.one-another", first=text, second=mark) if mark else text
 
 
 def say(item: Comparison, kind: str) -> Callable[[float], str]:
@@ -56,17 +75,18 @@ def say(item: Comparison, kind: str) -> Callable[[float], str]:
 
 
 def _percent(value: float, places: int, unit: str) -> str:
-    return f"{percent(value, places)}{unit}"
+    return translatable(unit, value=percent(value, places))
 
 
 def interval_words(item: Comparison, say: Callable[[float], str] = times) -> str:
     """Return "0.2 to 0.3", "above 0.8", "below 0.3" or "anything"."""
     if item.unbounded == "everywhere":
-        return "anything"
-    ends = {"above": item.low, "below": item.high}
-    if item.unbounded in ends:
-        return f"{item.unbounded} {say(ends[item.unbounded])}"
-    return f"{say(item.low)} to {say(item.high)}"
+        return translatable("estimation.anything")
+    if item.unbounded == "above":
+        return translatable("estimation.above", end=say(item.low))
+    if item.unbounded == "below":
+        return translatable("estimation.below", end=say(item.high))
+    return between(say(item.low), say(item.high))
 
 
 def _reasons(items: Sequence[Comparison]) -> list[str]:
@@ -81,9 +101,12 @@ def marks(items: Sequence[Comparison]) -> Callable[[Comparison], str]:
 
 def notes(items: Sequence[Comparison]) -> list[str]:
     """Return the notes below the figures: first the reasons for missing limits or estimates."""
-    misses = f"each interval is for one figure alone: of {len(items)}, about one in twenty misses"
-    misses += f"; {POINTS}"
-    return [*(f"({n}) {reason}" for n, reason in enumerate(_reasons(items), 1)), misses]
+    misses = translatable("estimation.one-in-twenty", intervals=len(items))
+    numbered = (
+        translatable("estimation.numbered", number=number, text=reason)
+        for number, reason in enumerate(_reasons(items), 1)
+    )
+    return [*numbered, text_list((misses, POINTS))]
 
 
 def methods_words(items: Iterable[Comparison]) -> str:
@@ -94,12 +117,13 @@ def methods_words(items: Iterable[Comparison]) -> str:
         by_method.setdefault(item.method, []).append(item.name)
     usual = max(by_method, key=lambda method: len(by_method[method]))
     others = (
-        f"that of {name} by {METHODS[method]}"
+        translatable("estimation.that-by", name=name, method=METHODS[method])
         for method, names in by_method.items()
         for name in names
         if method != usual
     )
-    return ", ".join([f"intervals: by {METHODS[usual]}", *others])
+    first = translatable("estimation.intervals-by", method=METHODS[usual])
+    return text_list((first, *others), "shared.comma")
 
 
 def precision_tables(first: str, groups: Sequence[GroupPrecision]) -> Iterator[Numbers]:
@@ -115,12 +139,32 @@ def precision_tables(first: str, groups: Sequence[GroupPrecision]) -> Iterator[N
             )
             for each in groups
         )
-        headings = (first, "participants", "effective n", "design effect")
-        yield Numbers("Precision of the shares within each group", headings, lines)
+        headings = (
+            first,
+            translatable("estimation.participants"),
+            translatable("estimation.effective-n"),
+            translatable("estimation.design-effect"),
+        )
+        yield Numbers(translatable("estimation.precision-within"), headings, lines)
+
+
+def percentage(number: str) -> str:
+    """Return a percentage with its sign."""
+    return translatable("estimation.percent-unit", value=number)
+
+
+def with_error(figure: str, error: str) -> str:
+    """Return a figure, and its error in parentheses."""
+    return translatable("estimation.with-interval", estimate=figure, interval=error, mark="")
+
+
+def among_each(second: str, first: str) -> str:
+    """Return the title of shares of the answers to a question within groups."""
+    return translatable("estimation.among-each", second=second, first=first)
 
 
 def _count(people: float) -> str:
-    return f"{people:,.0f}" if math.isfinite(people) else UNKNOWN
+    return NumberText(f"{people:,.0f}") if math.isfinite(people) else UNKNOWN
 
 
 def comparison_sheet(figures: Iterable[tuple[str, Comparison]]) -> Sheet:

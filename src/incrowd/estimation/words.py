@@ -31,8 +31,10 @@ import numpy as np
 import scipy
 
 from incrowd import views
+from incrowd.catalog.sentences import text_list, translatable
 from incrowd.errors import TableError
-from incrowd.estimation.intervals import LEVEL, SELECTED, Ends, Intervals, chosen_level
+from incrowd.estimation.intervals import LEVEL, Ends, Intervals, chosen_level
+from incrowd.estimation.tables import FIGURES
 from incrowd.estimation.weighting.margins import weights_words
 from incrowd.views import Sheet
 
@@ -172,12 +174,8 @@ class WordEstimates(Intervals, views.Notebook, views.Tabular):
     others: float
     others_error: float
     degrees_of_freedom: int
-    errors: str = "noise, collisions and sampling"
-    share_statement: str = (
-        "Post-processed, biased: the shares, not negative, that fit the reports best. Rare words "
-        "come out too high on average; the errors of the unbiased estimate do not belong to these "
-        "figures."
-    )
+    errors: str = translatable("estimation.noise-collisions-sampling")
+    share_statement: str = translatable("estimation.words-biased")
     family_error: float = FAMILY_ERROR
     level: float = LEVEL
     weighted_to: tuple[str, ...] = ()
@@ -211,15 +209,15 @@ class WordEstimates(Intervals, views.Notebook, views.Tabular):
     def present_note(self) -> str:
         """The number of words that are present, with the chance of a false one."""
         number = int(self.present.sum())
-        weights = f"; {weights_words(self.weighted_to, None)}" if self.weighted_to else ""
-        return (
-            f"{number:,} of {len(self.candidates):,} words are present ({self.family_error:.0%} "
-            f"chance of any false one){SELECTED if number else ''}{weights}"
+        present = translatable(
+            "estimation.present", some=number, all=len(self.candidates), error=self.family_error
         )
+        wider = translatable("estimation.selected") if number else ""
+        return text_list(filter(None, (present, wider, weights_words(self.weighted_to, None))))
 
     def long_table(self) -> Sheet:
         """Return a row for each candidate: the fields of `WordRow`."""
-        return Sheet("words", WordRow._fields, tuple(self.rows))
+        return Sheet("words", WordRow._fields, tuple(self.rows), (*FIGURES, "share"))
 
 
 def estimate_words(

@@ -70,6 +70,12 @@ def guarantee_of(
     return guarantee.model_copy(update={**changes, "mixed_by": tuple(sorted(kinds))})
 
 
+def of_invented_people(guarantee: Guarantee) -> Guarantee:
+    """Return the guarantee of a collection whose people were invented for a rehearsal."""
+    reasons = (*guarantee.reduced_by, "rehearsal")
+    return guarantee.model_copy(update={"reduced_by": reasons})
+
+
 def _weaker(guarantee: Guarantee, promise: Guarantee) -> bool:
     """Return whether somebody may learn more than promised."""
     service, promised = guarantee.service_epsilon or 0.0, promise.service_epsilon or 0.0

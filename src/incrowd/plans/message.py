@@ -26,6 +26,7 @@ from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.channels.registry import channel_of
 from incrowd.accountant.schema import Domain
+from incrowd.catalog.sentences import NumberText, text_list, translatable
 from incrowd.errors import IncrowdError, Place, PrivacyError, Unfit
 from incrowd.number_text import noise
 from incrowd.survey import AnyQuestion, Group
@@ -161,7 +162,7 @@ class BaseMessage(BaseModel):
     def reused(self) -> str:
         """The note to add if the planner's flips are drawn once instead of in every round."""
         once = any(question.asked_memoized for question in self.questions)
-        return ", drawn once and reused" if once else ""
+        return translatable("plans.drawn-once") if once else ""
 
 
 class JointReport(BaseMessage):
@@ -179,13 +180,21 @@ class JointReport(BaseMessage):
     @property
     def text(self) -> str:
         """The noise and the copies, in words."""
-        times = "" if self.copies == 1 else f", {self.copies:,} reports from each person"
-        fixed = [f"{q.id} by {q.randomizer.kind}" for q in self.questions if q.randomizer]
-        if self.noise is None:
-            return f"{', '.join(fixed)}{times}"
-        others = f", but {', '.join(fixed)}" if fixed else ""
-        chance = f"{noise(self.noise.q)}{self.reused}"
-        return f"each bit was flipped with probability {chance}{others}{times}"
+        fixed = [
+            translatable("plans.by-randomizer", question=q.id, kind=q.randomizer.kind)
+            for q in self.questions
+            if q.randomizer
+        ]
+        parts: list[str] = []
+        if self.noise is not None:
+            parts.append(translatable("plans.flipped", q=NumberText(noise(self.noise.q))))
+            parts += [self.reused] if self.reused else []
+            parts += [translatable("plans.but-fixed", fixed=fixed)] if fixed else []
+        else:
+            parts.append(translatable("plans.fixed", fixed=fixed))
+        if self.copies > 1:
+            parts.append(translatable("plans.reports-from-each", copies=self.copies))
+        return text_list(parts, "shared.comma")
 
     @property
     def parts(self) -> DomainChannels:
@@ -287,15 +296,12 @@ class CellsMessage(BaseMessage):
     def text(self) -> str:
         """The noise, in words, and what is sent."""
         if self.added is not None:
-            return (
-                f"each of two services adds noise with a standard deviation of "
-                f"{self.added.deviation:.3g} people to each cell; each cell is a separate report"
-            )
-        bit = "pair of answers" if self.parities else "cell"
-        on_each = f"{noise(self.flips.q, 3)} on each {bit}{self.reused}"
-        if self.parities:
-            return f"{on_each}; each pair of which exactly one is given is a separate report"
-        return f"{on_each}; each cell that is set is a separate report"
+            return translatable("plans.services-add", deviation=self.added.deviation)
+        q = NumberText(noise(self.flips.q, 3))
+        on_each = translatable("plans.on-each-pair" if self.parities else "plans.on-each-cell", q=q)
+        flipped = text_list((on_each, self.reused), "shared.comma") if self.reused else on_each
+        alone = "plans.pairs-are-reports" if self.parities else "plans.cells-are-reports"
+        return text_list((flipped, translatable(alone)))
 
     @property
     def parts(self) -> DomainChannels:

@@ -15,13 +15,14 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainSerializer,
+    PrivateAttr,
     ValidationError,
     model_validator,
 )
 
 from incrowd import views
 from incrowd.accountant.codes import NOT_PROVED, AssumptionCode, WorstPair
-from incrowd.catalog.sentences import FileDigest, Sentence, sentence
+from incrowd.catalog.sentences import FileDigest, Sentence, sentence, translatable
 from incrowd.errors import PathPart, PlanFileError, SurveyError, Unfit, UsageError
 from incrowd.plans.digests import FileKind, FileModel, canonical, digest_of, read_json
 from incrowd.plans.grouping import grouping_problems
@@ -35,7 +36,7 @@ FORMAT: Final = "incrowd plan 1"
 _FILES = FileKind("plan", PlanFileError, sentence("plans.no-plan"), sentence("plans.make-plan"))
 
 
-# Why a collection has less than the plan's guarantee. With all but the last two, only the local
+# Why a collection has less than the plan's guarantee. With all but the last three, only the local
 # guarantee is left.
 Reduction = Literal[
     "one-party",  # the same party mixes and opens
@@ -44,6 +45,7 @@ Reduction = Literal[
     "contradicted",  # a mixer signed two different statements about one stratum
     "fewer-people",  # than the plan counts on
     "simulation",  # anyone who knows the seed knows the noise
+    "rehearsal",  # the people are invented
 ]
 
 
@@ -323,7 +325,10 @@ class Outline(FileModel):
         """A line on each message; its questions come first if there are several messages."""
         if len(self.messages) == 1:
             return (self.messages[0].text,)
-        return tuple(f"{', '.join(each.ids)}: {each.text}" for each in self.messages)
+        return tuple(
+            translatable("plans.message-of", questions=[*each.ids], text=each.text)
+            for each in self.messages
+        )
 
 
 AnyOutline = TypeVar("AnyOutline", bound=Outline)
@@ -361,6 +366,7 @@ class Plan(views.Notebook, Outline):
     format: Literal["incrowd plan 1"] = FORMAT
     guarantee: Guarantee
     earlier: tuple[EarlierPlan, ...] = ()
+    _stated: str = PrivateAttr(default="")  # the digest, if this is a plan in other words
 
     @model_validator(mode="after")
     def _fits_its_survey(self) -> Plan:
@@ -437,8 +443,8 @@ class Plan(views.Notebook, Outline):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical JSON, in hexadecimal."""
-        return digest_of(self.content)
+        """SHA-256 of the canonical JSON, in hexadecimal; of a plan in other words, of its own."""
+        return self._stated or digest_of(self.content)
 
     def dumps(self) -> str:
         """Return the text of a plan file: the content and its digest, indented."""
@@ -536,3 +542,10 @@ def with_merged(plan: AnyOutline, merge: Merge | None) -> AnyOutline:
         for message in plan.messages
     )
     return plan.model_copy(update={"survey": survey, "messages": messages})
+
+
+def in_other_words(plan: Plan, survey: Survey) -> Plan:
+    """Return a plan with the wording of a survey, for display; its digest stays the same."""
+    copy = plan.model_copy(update={"survey": survey})
+    copy._stated = plan.digest
+    return copy

@@ -6,9 +6,9 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -17,17 +17,24 @@ import vl_convert
 from markupsafe import Markup, escape
 from rich.cells import cell_len
 
+from incrowd.catalog.sentences import ENGLISH, translated
 from incrowd.estimation.displayed import Shown
 from incrowd.files import replaced, write_text
 from incrowd.number_text import bound, short_percent
 from incrowd.plans import Plan
 from incrowd.presentation.shell import INK, LINE, MUTED, rendered
-from incrowd.views import LabeledInterval
+from incrowd.views import IntervalPlot
 
 # The fonts of the style sheet are as wide as this one, with which Vega measures labels.
 FONT = "sans-serif"
 MOST_CELLS = 200
 MOST_LETTERS = 40  # of the wording of a question in a chart
+MOST_LABEL_LINES = 4
+LABEL_LINE = 15  # pixels of a line of a label
+LETTER = 7  # pixels of a wide letter
+LOCALES: Mapping[str, Any] = {"de": "de-DE"}  # of d3, for numbers; English is its own
+
+Limits = tuple[float, float]
 
 _TEXT = {"labelFont": FONT, "labelFontSize": 12, "titleFont": FONT, "titleFontSize": 12}
 _QUIET = {"domain": False, "ticks": False, "titleColor": MUTED, "titleFontWeight": "normal"}
@@ -59,39 +66,53 @@ WIDE = Size(total=560, most_labels=200)
 NARROW = Size(total=346, most_labels=130)
 
 
-def chart_svg(item: Shown, size: Size, label: str) -> Markup:
-    """Return one table as an <svg> element: point and interval for each cell, and the truth if
-    known.
+def chart_svg(item: Shown, size: Size, label: str, language: str = ENGLISH) -> Markup:
+    """Return one table as an <svg> element: a bar for the interval of each cell, a mark for its
+    estimate, and the truth if known. The axis has no impossible shares: what lies beyond is cut off
+    at an arrow.
 
     The answers to the last question are at the side; those to the others are the headings of small
     multiples with a common axis. label: plain text for screen readers. Needs no script and no
     network.
     """
-    return drawn("table.json", label, **_chart_parts(item, size))
+    return drawn("table.json", label, language, **_chart_parts(item, size, language))
 
 
 def chart_spec(item: Shown, size: Size) -> dict[str, Any]:
     """Return the same chart as a Vega-Lite specification."""
-    return specification("table.json", **_chart_parts(item, size))
+    return specification("table.json", **_chart_parts(item, size, ENGLISH))
 
 
-def _chart_parts(item: Shown, size: Size) -> dict[str, Any]:
+def _chart_parts(item: Shown, size: Size, language: str) -> dict[str, Any]:
     answers = list(dict.fromkeys(cell.answer[-1] for cell in item.cells))
-    # Room for the longest label, up to the limit; a wide character has 7 pixels.
-    labels = min(max(map(cell_len, answers)) * 7 + 26, size.most_labels)
+    names = [str(translated(answer, language)) for answer in answers]
+    labels = label_room(names, size)
     groups = list(dict.fromkeys(cell.answer[:-1] for cell in item.cells))
     questions = tuple(map(shortened, item.table.questions))
-    headings = [group_heading(questions, group) for group in groups]
+    headings = [
+        group_heading(questions, tuple(translated(answer, language) for answer in group))
+        for group in groups
+    ]
     place = {group: number for number, group in enumerate(groups)}
+    row = {answer: number for number, answer in enumerate(answers)}
+    domain = _domain(item)
     return {
         "values": [
-            cell._asdict() | {"group": place[cell.answer[:-1]], "answer": cell.answer[-1]}
+            {
+                "group": place[cell.answer[:-1]],
+                "answer": cell.answer[-1],
+                "place": row[cell.answer[-1]],
+                "truth": cell.truth,
+                **cut_off(cell.estimate, cell.low, cell.high, (0.0, 1.0), domain),
+            }
             for cell in item.cells
         ],
-        "answers": answers,
+        "names": (wrapped := [label_lines(name, labels - 26) for name in names]),
+        "step": row_step(wrapped),
         "labels": labels,
         "plot": size.total - labels,
-        "domain": _domain(item),
+        "domain": domain,
+        "across": str(translated(item.table.provenance.axis, language)),
         "has_truth": item.has_truth,
         # Groups are numbered, so that two answers with the same label never share a plot.
         "headings": f"{json.dumps(headings)}[datum.value]" if len(item.table.questions) > 1 else "",
@@ -99,11 +120,53 @@ def _chart_parts(item: Shown, size: Size) -> dict[str, Any]:
 
 
 def _domain(item: Shown) -> list[float]:
-    """Return the range of zero and everything that is drawn, with some space at both ends."""
-    ends = [v for c in item.cells for v in (c.low, c.high, c.truth) if v is not None]
-    low, high = min(0.0, *ends), max(0.0, *ends)
-    room = 0.03 * (high - low) or 0.01
-    return [low - room, high + room]
+    """Return the range of zero and everything possible that is drawn, with some space."""
+    ends = [v for c in item.cells for v in (c.high, c.truth) if v is not None]
+    high = min(max(0.0, *ends), 1.0) or 0.01
+    return [0.0, high if high == 1 else min(1.03 * high, 1.0)]
+
+
+class CutInterval(TypedDict):
+    """What is drawn of a figure. below, above: where an arrow says that its interval goes on."""
+
+    estimate: float | None
+    low: float
+    high: float
+    below: float | None
+    above: float | None
+
+
+def cut_off(
+    estimate: float, low: float, high: float, limits: Limits | None, domain: Sequence[float]
+) -> CutInterval:
+    """Return what is drawn of a figure within the domain of an axis. limits: of possible values."""
+    least, most = limits or (-math.inf, math.inf)
+    first, last = domain
+    drawn = max(low, first), min(high, last)
+    return {
+        "estimate": estimate if first <= estimate <= last else None,
+        "low": min(drawn[0], last),
+        "high": max(drawn[1], first),
+        "below": first if low < max(least, first) else None,
+        "above": last if high > min(most, last) else None,
+    }
+
+
+def label_room(names: Iterable[str], size: Size) -> int:
+    """Return the pixels of the longest label, up to the limit; a wide character has 7."""
+    longest = max((cell_len(name) for name in names), default=0)
+    return min(longest * LETTER + 26, size.most_labels)
+
+
+def label_lines(name: str, pixels: int) -> list[str]:
+    """Return the lines of a label. Words that are too long are broken anywhere."""
+    letters = max(pixels // LETTER, 6)
+    return textwrap.wrap(name, letters, max_lines=MOST_LABEL_LINES, placeholder=" …") or [""]
+
+
+def row_step(labels: Sequence[Sequence[str]]) -> int:
+    """Return the height of a row in pixels: that of the label with the most lines."""
+    return max(26, *(LABEL_LINE * len(lines) + 8 for lines in labels))
 
 
 def group_heading(questions: tuple[str, ...], group: tuple[str, ...]) -> str:
@@ -117,10 +180,13 @@ def shortened(wording: str) -> str:
     return textwrap.shorten(wording, MOST_LETTERS, placeholder=" …")
 
 
-def drawn(template: str, label: str, **parts: Any) -> Markup:
-    """Draw a Vega-Lite template as an <svg> element with a label."""
+def drawn(template: str, label: str, language: str = ENGLISH, **parts: Any) -> Markup:
+    """Draw a Vega-Lite template as an <svg> element with a label. language: of its numbers."""
     spec = json.loads(rendered(template, **parts))
-    return inline(vl_convert.vegalite_to_svg(spec, config=CONFIG, allowed_base_urls=[]), label)
+    svg = vl_convert.vegalite_to_svg(
+        spec, config=CONFIG, allowed_base_urls=[], format_locale=LOCALES.get(language)
+    )
+    return inline(svg, label)
 
 
 def specification(template: str, **parts: Any) -> dict[str, Any]:
@@ -142,45 +208,49 @@ def inline(svg: str, label: str) -> Markup:
     )
 
 
-def intervals_svg(
-    groups: Sequence[tuple[str, Sequence[LabeledInterval]]], across: str, size: Size, label: str
-) -> Markup:
+def intervals_svg(plot: IntervalPlot, size: Size, label: str, language: str = ENGLISH) -> Markup:
     """Return groups of intervals with a heading each, on a common linear axis, as an <svg> element.
 
-    across: the name of the axis. An estimate that is nan is not drawn; an infinite end lies at the
-    edge. label: plain text for screen readers.
+    An estimate that is nan is not drawn. Where an interval goes beyond what is possible, or has no
+    end, it is cut off at an arrow. label: plain text for screen readers.
     """
-    ends = [end for _, each in groups for line in each for end in line[1:] if math.isfinite(end)]
-    low, high = min(0.0, *ends, 0.0), max(0.0, *ends, 0.0)
+    every = [line for _, each in plot.groups for line in each if math.isfinite(line.estimate)]
+    least, most = plot.limits or (-math.inf, math.inf)
+    ends = [end for line in every for end in line[1:] if math.isfinite(end)]
+    low, high = max(min(0.0, *ends, 0.0), least), min(max(0.0, *ends, 0.0), most)
     room = 0.03 * (high - low) or 0.01
-    domain = [low - room, high + room]
+    domain = [max(low - room, least) if low else 0.0, min(high + room, most)]
+    names = [str(translated(line.label, language)) for line in every]
+    labels = label_room(names, size)
+    place = {line.label: number for number, line in enumerate(every)}
     values = [
-        {"group": number, "answer": line.label, **_within(line, domain)}
-        for number, (_, each) in enumerate(groups)
+        {
+            "group": number,
+            "answer": line.label,
+            "place": place[line.label],
+            **cut_off(line.estimate, line.low, line.high, plot.limits, domain),
+        }
+        for number, (_, each) in enumerate(plot.groups)
         for line in each
         if math.isfinite(line.estimate)
     ]
-    longest = max((cell_len(str(each["answer"])) for each in values), default=0)
-    labels = min(longest * 7 + 26, size.most_labels)
+    headings = [shortened(str(translated(heading, language))) for heading, _ in plot.groups]
     return drawn(
         "forest.json",
         label,
+        language,
         values=values,
-        headings=f"{json.dumps([shortened(heading) for heading, _ in groups])}[datum.value]",
+        names=(wrapped := [label_lines(name, labels - 26) for name in names]),
+        step=row_step(wrapped or [[""]]),
+        headings=f"{json.dumps(headings)}[datum.value]",
         labels=labels,
         plot=size.total - labels,
         domain=domain,
-        across=across,
+        across=str(translated(plot.across, language)),
         nothing=0,
         number=".4~r",
         scale="linear",
     )
-
-
-def _within(line: LabeledInterval, domain: Sequence[float]) -> dict[str, float]:
-    low, high = domain
-    ends = {"estimate": line.estimate, "low": line.low, "high": line.high}
-    return {name: min(max(end, low), high) for name, end in ends.items()}
 
 
 # Pictures as files of their own, with a title and a white background.

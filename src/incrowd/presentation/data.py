@@ -12,14 +12,17 @@ from incrowd.number_text import finite
 from incrowd.plans import Guarantee
 from incrowd.plans.plan import written_epsilon
 from incrowd.presentation.guarantee_text import Organizations, against_sentence, guarantee_sentence
-from incrowd.presentation.receipts import marked
+from incrowd.presentation.receipts import WARNING, invented_warning, marked
 from incrowd.views import Result
 
 
 def json_ready(result: Result) -> dict[str, Any]:
     """Return the facts of a result as JSON holds them, with its seed,
     and a warning if it has one."""
-    return marked(plain(result.facts()), result.seed)
+    facts = marked(plain(result.facts()), result.seed)
+    if result.invented and result.seed is None:
+        return {WARNING: str(invented_warning(result))} | facts
+    return facts
 
 
 def plain(value: Any) -> Any:

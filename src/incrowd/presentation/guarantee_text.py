@@ -53,6 +53,7 @@ _REDUCED: dict[Reduction, str] = {
     "contradicted": "promises.contradicted",
     "fewer-people": "promises.fewer-people",
     "simulation": "promises.simulation",
+    "rehearsal": "promises.rehearsal",
 }
 
 
@@ -69,7 +70,7 @@ def promise_lines(guarantee: Guarantee) -> tuple[Sentence, ...]:
 def guarantee_heading(guarantee: Guarantee) -> Sentence:
     """Return the heading of a promise: "Guarantee" only if it is proved, protects people, and holds
     for the collection."""
-    if "simulation" in guarantee.reduced_by:
+    if not {"simulation", "rehearsal"}.isdisjoint(guarantee.reduced_by):
         return sentence("promises.no-guarantee")
     if not guarantee.proved:
         return sentence("promises.privacy-only")
@@ -87,7 +88,7 @@ def reduced_sentence(guarantee: Guarantee) -> Sentence | None:
         "shared.first-then", (sentence(_REDUCED[reason]) for reason in guarantee.reduced_by)
     )
     unmixed = guarantee.epsilon < math.inf and not analysis(guarantee.analysis).shuffled
-    unmixed &= guarantee.reduced_by != ("simulation",)
+    unmixed &= guarantee.reduced_by not in (("simulation",), ("rehearsal",))
     code = "promises.reduced-to-local" if unmixed else "promises.reduced"
     return sentence(code, reasons=reasons)
 

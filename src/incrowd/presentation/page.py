@@ -6,53 +6,78 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, groupby
 from typing import Any
 
+from incrowd.catalog.sentences import (
+    ENGLISH,
+    NumberText,
+    in_words,
+    sentence,
+    translatable,
+    translated,
+)
 from incrowd.estimation import receipts
 from incrowd.estimation.amounts import HEADINGS as AMOUNT_HEADINGS
 from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING
 from incrowd.estimation.displayed import Cell, Shown, quality
-from incrowd.estimation.results import Estimates, StratumEstimates
+from incrowd.estimation.results import FACT_PEOPLE, Estimates, StratumEstimates
 from incrowd.estimation.words import WordEstimates
 from incrowd.number_text import digits, percent
 from incrowd.presentation import guarantee_text
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
+from incrowd.presentation.findings import finding, joined_title, limits, people_lines
 from incrowd.presentation.pictures import Picture
-from incrowd.presentation.receipts import simulation_warning
+from incrowd.presentation.receipts import invented_warning
 
 # In cells: they keep the page below 2 MB, and drawing below a minute.
 _MOST_CHARTED = 800
 _MOST_LISTED = 2500
-_FIGURES = ("estimate", "std. error", "low", "high")
+_FIGURES = (
+    translatable("estimation.column-estimate"),
+    translatable("estimation.column-std-error"),
+    translatable("presentation.low-column"),
+    translatable("presentation.high-column"),
+)
+_TRUTH = translatable("presentation.truth-column")
 
 
-def parts(estimates: Estimates) -> dict[str, Any]:
+def parts(estimates: Estimates, language: str = ENGLISH) -> dict[str, Any]:
     """Return the parts of a page of estimates, with charts as <svg> elements.
 
     The numbers of each stratum are folded. The page is smaller than 2 MB unless labels are longer
     than sentences: if there are many or large tables, the last ones are not drawn or not even
     listed, and the page says so.
     """
-    plan, seed = estimates.plan, estimates.seed
-    items, survey = list(estimates.displayed(plan)), plan.survey
+    plan, survey = estimates.plan, estimates.plan.survey
+    items = list(estimates.displayed(plan))
     before = accumulate(map(_weight, items), initial=0)
     tables = [
-        _table(item, used) | _amounts(item, estimates)
+        _table(item, used, language)
+        | _amounts(item, estimates)
+        | {"finding": finding(item, survey).text}
         for item, used in zip(items, before, strict=False)
     ]
     return dict(
         title=survey.name,
-        simulated="" if seed is None else simulation_warning(seed),
+        simulated=invented_warning(estimates),
         estimates=estimates,
         guarantee_text=guarantee_text,
         receipts=receipts,
         about=[  # the guide explains who counts as a person
-            fact for fact in estimates.about("at the end of this page") if fact.name != "People"
+            fact
+            for fact in estimates.about(translatable("estimation.at-the-end"))
+            if fact.name != FACT_PEOPLE
         ],
+        people=list(people_lines(estimates)),
+        limits=list(limits(estimates)),
         of_strata=list(_of_strata(estimates, _MOST_LISTED - sum(map(_weight, items)))),
         has_truth=any(item.has_truth for item in items),
         figures=_FIGURES,
         percent=_percent,
         tables=tables,
-        pictures=[Picture(each["title"], *each["charts"]) for each in tables if each["charts"]],
+        pictures=[
+            Picture(str(translated(each["title"], language)), *each["charts"])
+            for each in tables
+            if each["charts"]
+        ],
         amount_headings=AMOUNT_HEADINGS,
         words=[_words(survey.text_of(id), words) for id, words in estimates.words.items()],
         level=estimates.tables[0].error.level if estimates.tables else 0.95,
@@ -69,7 +94,7 @@ def _of_strata(estimates: Estimates, left: int) -> Iterator[dict[str, Any]]:
     for stratum in estimates.strata:
         items = list(stratum.displayed(estimates.plan))
         left -= sum(map(_weight, items))
-        tables = [_table(item, _MOST_CHARTED) | _amounts(item, stratum) for item in items]
+        tables = [_table(item, _MOST_CHARTED, ENGLISH) | _amounts(item, stratum) for item in items]
         yield {"of": stratum, "tables": tables if left >= 0 else []}
 
 
@@ -78,27 +103,27 @@ def _weight(item: Shown) -> int:
     return len(item.cells) + 2 * (len(item.cells) // len(item.table.answers[-1])) + 2
 
 
-def _table(item: Shown, used: int) -> dict[str, Any]:
-    """Return one table. used: the size of the tables before it."""
+def _table(item: Shown, used: int, language: str) -> dict[str, Any]:
+    """Return one table. used: the size of the tables before it. language: of its charts."""
     drawn = 0 < len(item.cells) <= MOST_CELLS and used + _weight(item) <= _MOST_CHARTED
     listed = item.cells[: max(_MOST_LISTED - used, 0)]
-    title = item.table.provenance.among + " × ".join(item.table.questions)
-    label = f"Estimates with intervals: {title}. The table has them all."
+    title = joined_title(item)
+    label = in_words(sentence("presentation.chart-of", title=title), language)
     return {
         "of": item.table,
         "title": title,
         "ids": item.ids,
         "names": item.names,
-        "intervals": item.intervals.replace("interval", "intervals"),
+        "intervals": item.intervals,
         "note": item.note,
         "quality": quality(item.table),
         "cells": len(item.cells),
         "listed": len(listed),
-        "charts": [chart_svg(item, size, label) for size in (WIDE, NARROW)] if drawn else (),
+        "charts": [chart_svg(item, size, label, language) for size in (WIDE, NARROW) if drawn],
         "certain": item.certain,
         "figures": (
             *(_FIGURES[:1] if item.certain else _FIGURES),
-            *(["truth"] if item.has_truth else []),
+            *([_TRUTH] if item.has_truth else []),
         ),
         "places": digits(item.cells),
         "groups": list(_groups(item, listed)),
@@ -133,5 +158,5 @@ def _words(question: str, words: WordEstimates) -> dict[str, Any]:
     }
 
 
-def _percent(proportion: float, places: int) -> str:
-    return percent(proportion, places).replace("-", "−")
+def _percent(proportion: float, places: int) -> NumberText:
+    return NumberText(percent(proportion, places).replace("-", "−"))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from incrowd.catalog.sentences import ENGLISH, in_words, sentence, translated
 from incrowd.presentation.charts import NARROW, WIDE, intervals_svg
 from incrowd.views import IntervalPlot, Result
 
@@ -21,14 +22,14 @@ class Picture(NamedTuple):
     narrow: Markup
 
 
-def pictures(result: Result) -> Iterator[Picture]:
+def pictures(result: Result, language: str = ENGLISH) -> Iterator[Picture]:
     """Yield the pictures of a result, without those that are empty or too large."""
     for plot in result.plots():
         if 0 < sum(len(lines) for _, lines in plot.groups) <= MOST_LINES:
-            yield _picture(plot)
+            yield _picture(plot, language)
 
 
-def _picture(plot: IntervalPlot) -> Picture:
-    label = f"{plot.title}. The tables have all figures."
-    wide, narrow = (intervals_svg(plot.groups, plot.across, size, label) for size in (WIDE, NARROW))
-    return Picture(plot.title, wide, narrow)
+def _picture(plot: IntervalPlot, language: str) -> Picture:
+    label = in_words(sentence("presentation.chart-of", title=plot.title), language)
+    wide, narrow = (intervals_svg(plot, size, label, language) for size in (WIDE, NARROW))
+    return Picture(str(translated(plot.title, language)), wide, narrow)

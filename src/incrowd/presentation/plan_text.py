@@ -8,6 +8,7 @@ from typing import Any
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.schema import Domain, Part
+from incrowd.catalog.sentences import text_list
 from incrowd.guarantees.parties import AddedBy, Service, added_by
 from incrowd.number_text import factor
 from incrowd.plans import Guarantee, Message, Plan
@@ -101,7 +102,10 @@ def _noise(message: Message) -> str:
             f"each cell, with a standard deviation of {message.added.deviation:.3g} people, at "
             f"most {message.added.reach:,} up or down"
         )
-    texts = [] if message.noise is None else [message.noise.sentence + message.reused]
+    texts: list[str] = []
+    if message.noise is not None:
+        flipped = (message.noise.sentence, message.reused)
+        texts.append(text_list(filter(None, flipped), "shared.comma"))
     channels = message.channels
     for question in message.questions:
         if question.randomizer:

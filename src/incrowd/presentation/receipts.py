@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from incrowd.catalog.sentences import translatable
 from incrowd.presentation.guarantee_text import promise_lines
 from incrowd.views import Line, Result, View
 
@@ -16,21 +17,25 @@ WARNING = "simulation"
 
 def simulation_warning(seed: int) -> str:
     """Return the warning above every output of a simulation."""
-    return (
-        f"Simulation. These reports were randomized with the known seed {seed}, so the noise can "
-        "be removed and they protect nobody. The promise stated here holds for reports randomized "
-        "without a seed."
-    )
+    return translatable("presentation.invented-by-seed", seed=seed)
+
+
+def invented_warning(result: Result) -> str:
+    """Return the warning above a result of invented people; "" for a result of real ones."""
+    if result.seed is not None:
+        return simulation_warning(result.seed)
+    return translatable("presentation.invented-for-rehearsal") if result.invented else ""
 
 
 def promised(result: Result) -> tuple[str, ...]:
     """Return the guarantee of a result and what it assumes, in sentences; first a warning if its
     reports are simulated."""
-    warned = [] if result.seed is None else [simulation_warning(result.seed)]
+    warned = [warning] if (warning := invented_warning(result)) else []
     if result.guarantee is None:
         return tuple(warned)
-    heading, sentence, *more = map(str, promise_lines(result.guarantee))
-    return (*warned, f"{heading}: {sentence}", *more)
+    heading, claim, *more = promise_lines(result.guarantee)
+    promise = translatable("estimation.labeled", name=heading, text=claim)
+    return (*warned, promise, *(translatable(each.code, **each.arguments) for each in more))
 
 
 def marked(facts: dict[str, Any], seed: int | None) -> dict[str, Any]:

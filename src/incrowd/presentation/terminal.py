@@ -20,7 +20,7 @@ from incrowd.estimation.words import WordEstimates, WordRow
 from incrowd.number_text import digits, percent
 from incrowd.plans import Guarantee
 from incrowd.presentation import guarantee_text
-from incrowd.presentation.receipts import simulation_warning
+from incrowd.presentation.receipts import invented_warning
 from incrowd.presentation.terminal_tables import LIGHT, numbers_table, table
 from incrowd.views import Result, View
 
@@ -42,8 +42,8 @@ def printed(result: Result) -> Iterator[Printed]:
     if result.layout in TERMINALS:
         yield Printed(TERMINALS[result.layout](result))
         return
-    if result.seed is not None:
-        yield Printed(Text(simulation_warning(result.seed), style="bold yellow"))
+    if warning := invented_warning(result):
+        yield Printed(Text(warning, style="bold yellow"))
     yield from of_view(result.view(), result.guarantee)
 
 
@@ -91,8 +91,8 @@ def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
 def _header(estimates: Estimates) -> Iterator[RenderableType]:
     guarantee = estimates.guarantee
     yield Text(estimates.plan.survey.name, style="bold")
-    if estimates.seed is not None:
-        yield Text(simulation_warning(estimates.seed), style="bold yellow")
+    if warning := invented_warning(estimates):
+        yield Text(warning, style="bold yellow")
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="dim", no_wrap=True)
     facts.add_column()

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from incrowd.presentation.guarantee_text import guarantee_sentence
-from incrowd.presentation.receipts import simulation_warning
+from incrowd.presentation.receipts import invented_warning
 from incrowd.views import Result, View
 
 
 def parts(result: Result) -> dict[str, Any]:
     """Return the parts of the page of a result."""
-    view, seed = result.view(), result.seed
-    warned = [] if seed is None else [simulation_warning(seed)]
+    view = result.view()
+    warned = [warning] if (warning := invented_warning(result)) else []
     promise = [guarantee_sentence(result.guarantee)] if result.guarantee else []
     return of_view(view, *warned, *view.legend, *promise, *view.lines)
 

@@ -11,20 +11,23 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from incrowd.catalog.sentences import ENGLISH, LANGUAGES
+from incrowd.errors import UsageError
 from incrowd.estimation.results import Estimates
 from incrowd.files import checked_ending, replaced
 from incrowd.presentation.card import Card, html, markdown
 from incrowd.presentation.data import json_ready
 from incrowd.presentation.layouts import page
+from incrowd.survey.surveys import worded
 from incrowd.views import Result
 
 
-def _json(result: Result) -> bytes:
+def _json(result: Result, _: str) -> bytes:
     text = json.dumps(json_ready(result), indent=2, ensure_ascii=False, allow_nan=False)
     return f"{text}\n".encode()
 
 
-def _csv(result: Result) -> bytes:
+def _csv(result: Result, _: str) -> bytes:
     content = io.BytesIO()
     pyarrow.csv.write_csv(as_text(result.to_arrow()), content)
     return content.getvalue()
@@ -53,26 +56,26 @@ def as_text(table: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(columns, names=table.column_names)
 
 
-def _parquet(result: Result) -> bytes:
+def _parquet(result: Result, _: str) -> bytes:
     content = io.BytesIO()
     pyarrow.parquet.write_table(result.to_arrow(), content)
     return content.getvalue()
 
 
-def _workbook(result: Result) -> bytes:
+def _workbook(result: Result, language: str) -> bytes:
     from incrowd.presentation.workbook import workbook
 
-    return workbook(result)
+    return workbook(result, language)
 
 
-def _word(result: Result) -> bytes:
+def _word(result: Result, language: str) -> bytes:
     from incrowd.presentation.report import document
     from incrowd.presentation.word import word
 
-    return word(document(result))
+    return word(document(result, language))
 
 
-def _r_script(result: Result) -> bytes:
+def _r_script(result: Result, _: str) -> bytes:
     from incrowd.presentation.r_script import r_script
 
     return r_script(result).encode()
@@ -80,11 +83,11 @@ def _r_script(result: Result) -> bytes:
 
 _OF_ROWS = (".csv", ".parquet")
 R_SCRIPT = ".r"  # an ending in lower case
-_WRITERS: Mapping[str, Callable[[Result], bytes]] = {
+_WRITERS: Mapping[str, Callable[[Result, str], bytes]] = {
     ".csv": _csv,
     ".json": _json,
     ".parquet": _parquet,
-    ".html": lambda result: page(result).encode(),
+    ".html": lambda result, language: page(result, language).encode(),
     ".xlsx": _workbook,
     ".docx": _word,
     R_SCRIPT: _r_script,
@@ -100,12 +103,12 @@ def check_ending(path: str | Path) -> str:
     return checked_ending(path, _WRITERS)
 
 
-def content(result: Result, ending: str) -> bytes:
+def content(result: Result, ending: str, language: str = ENGLISH) -> bytes:
     """Return the bytes of a file with that ending, which is one that `check_ending` returns.
 
-    Raises UsageError if a package is missing for it.
+    language: of pages, workbooks and documents. Raises UsageError if a package is missing.
     """
-    return _WRITERS[ending](result)
+    return _WRITERS[ending](result, language)
 
 
 def has_content(result: Result, ending: str) -> bool:
@@ -113,7 +116,7 @@ def has_content(result: Result, ending: str) -> bool:
     return ending not in _OF_ROWS or bool(result.long_table().rows)
 
 
-def save(result: Result, path: str | Path) -> bool:
+def save(result: Result, path: str | Path, language: str = ENGLISH) -> bool:
     """Write a result as .csv, .json, .parquet, .html, .xlsx, .docx or .R, whole or not at all.
 
     A .csv or .parquet file of a result without figures is not written; the result is then False.
@@ -123,12 +126,16 @@ def save(result: Result, path: str | Path) -> bool:
     if not has_content(result, ending):
         return False
     with replaced(path) as temporary:
-        temporary.write_bytes(content(result, ending))
+        temporary.write_bytes(content(result, ending, language))
     return True
 
 
-def save_estimates(estimates: Estimates, path: str | Path) -> None:
+def save_estimates(estimates: Estimates, path: str | Path, *, language: str = ENGLISH) -> None:
     """Write estimates to a file, completely or not at all.
+
+    A page (.html) and a document for Word (.docx) are reports for readers: who answered, each
+    question with its results in sentences and bars, what can be said and what cannot, the promise,
+    and the method.
 
     Parameters
     ----------
@@ -136,11 +143,14 @@ def save_estimates(estimates: Estimates, path: str | Path) -> None:
         What `estimate` returned.
     path : str or Path
         The ending determines the format: .csv, .json, .parquet, .html, .xlsx, .docx, or .R.
+    language : {"en", "de"}
+        Of the texts in .html, .xlsx, and .docx. Questions and answers are in this language if the
+        survey has it.
 
     Raises
     ------
     UsageError
-        For any other ending, and if the file cannot be written.
+        For any other ending or language, and if the file cannot be written.
 
     Examples
     --------
@@ -149,7 +159,10 @@ def save_estimates(estimates: Estimates, path: str | Path) -> None:
     >>> reports = incrowd.randomize(plan, "examples/rand_hie.csv", simulation_seed=1)
     >>> incrowd.save_estimates(incrowd.estimate(plan, reports), "estimates.csv")
     """
-    save(estimates, path)
+    if language not in LANGUAGES:
+        raise UsageError.of("language", "shared.use-one-of", value=language, choices=[*LANGUAGES])
+    survey = worded(estimates.plan.survey, language)
+    save(estimates.worded(survey), path, language)
 
 
 def write_card(card: Card, path: str | Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -13,6 +13,7 @@ from typing import Any
 from incrowd.collection.collector.receipt import receipts_beside, releases_in
 from incrowd.encoding.margins import load_margins
 from incrowd.errors import UsageError, naming
+from incrowd.guarantees.collected import of_invented_people
 from incrowd.methods import METHODS
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
@@ -30,12 +31,14 @@ MOST = 64  # results that are kept
 
 @dataclass(frozen=True)
 class CalculationOrder:
-    """A call on some files. margins: the path of the file of margins, or None."""
+    """A call on some files. margins: the path of the file of margins, or None. rehearsed: whether
+    the people are those of a rehearsal."""
 
     plan: Path
     reports: Path
     margins: Path | None
     call: Call
+    rehearsed: bool = False
 
     @property
     def key(self) -> Any:
@@ -69,7 +72,10 @@ def computed(progress: Callable[[str], None], order: CalculationOrder) -> Any:
         else:
             reports, releases = load_reports(order.reports), releases_in([order.reports])
         options["received"] = receipts_beside([order.reports], plan, releases)
-        return method.load()(plan, reports, *call.questions, **options)
+        result = method.load()(plan, reports, *call.questions, **options)
+    if not order.rehearsed:
+        return result
+    return replace(result, guarantee=of_invented_people(result.guarantee))
 
 
 def _value(value: Any) -> Any:

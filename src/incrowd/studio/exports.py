@@ -13,16 +13,18 @@ from incrowd.views import Result
 
 FORMATS: Mapping[str, Phrase] = {
     "html": phrase("Page to hand over"),
+    "docx": phrase("Report for Word"),
     "xlsx": phrase("Excel"),
     "csv": phrase("CSV"),
     "json": phrase("JSON"),
     "R": phrase("R script"),
 }
+FOR_READERS = ("html", "docx", "xlsx")  # in the language of the studio
 _TYPES = {
     "html": "text/html; charset=utf-8",
     "txt": "text/plain; charset=utf-8",
-    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "R": "text/plain; charset=utf-8",

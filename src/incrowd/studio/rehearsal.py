@@ -33,6 +33,7 @@ from incrowd.errors import UsageError
 from incrowd.estimation.estimate import estimate
 from incrowd.estimation.results import Estimates
 from incrowd.files import PRIVATE_FOLDER, write_text
+from incrowd.guarantees.collected import of_invented_people
 from incrowd.planner.plan import plan
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
@@ -180,7 +181,8 @@ def _estimates(planned: Plan, rehearsed: Rehearsed, answers: pa.Table) -> Estima
     opened = rehearsed.opened
     reports = chain.from_iterable(map(stream_reports, opened))
     estimates = estimate(planned, reports, received=receipts_of(planned, opened))
-    return replace(estimates, truth=truth(planned, answers))
+    guarantee = of_invented_people(estimates.guarantee)
+    return replace(estimates, truth=truth(planned, answers), guarantee=guarantee)
 
 
 def _summarize(

@@ -19,22 +19,22 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from incrowd.catalog.sentences import Sentence
+from incrowd.catalog.sentences import Sentence, translatable, translated
 from incrowd.encoding.margins import load_margins
 from incrowd.errors import IncrowdError, TableError, UsageError
 from incrowd.estimation.readings import check_tables
 from incrowd.methods import MethodOption
 from incrowd.plans import Plan
-from incrowd.plans.plan import with_merged
+from incrowd.plans.plan import in_other_words, with_merged
 from incrowd.presentation import guarantee_text, layouts
 from incrowd.presentation.pictures import Picture
-from incrowd.presentation.receipts import simulation_warning
+from incrowd.presentation.receipts import invented_warning
 from incrowd.presentation.write import content
 from incrowd.reports.folder import ENDING
 from incrowd.reports.tally_files import ENDING as TALLY
 from incrowd.studio.calculations import Cache, CalculationOrder, computed
 from incrowd.studio.calls import OPTION, Call, CallChoice, choice_of, views
-from incrowd.studio.exports import FORMATS, attachment, formats_of
+from incrowd.studio.exports import FOR_READERS, FORMATS, attachment, formats_of
 from incrowd.studio.names import renamed, within
 from incrowd.studio.pages import Studio, chosen_file, language_of, lines, render, route
 from incrowd.studio.projects import Project
@@ -55,11 +55,12 @@ from incrowd.studio.work import Job
 from incrowd.survey import AnyQuestion
 from incrowd.survey.formulas import Formula
 from incrowd.survey.merging import parsed_merges
-from incrowd.survey.words import in_language
+from incrowd.survey.surveys import worded
 from incrowd.views import Result
 
 LARGE = 8 << 20  # bytes of reports that are counted in a process, so that it can be stopped
 MOST_UPLOADED = 64 << 20  # bytes
+INVENTED = "invented-"  # with which the files of results begin that are not of real people
 MOST_PAIRS = 15  # questions whose pairs are all listed
 _ONLY_COMMAND = ("reference", "scores", "predictor_scores", "merge")  # of a regression
 
@@ -79,17 +80,21 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 class ResultFiles(NamedTuple):
-    """The plan, with merged answers, and the files of a choice. reports: the path of its source."""
+    """The plan, with merged answers, and the files of a choice. reports: the path of its source.
+    rehearsed: whether its people are those of a rehearsal."""
 
     plan: Plan
     plan_path: Path
     reports: Path
+    rehearsed: bool
 
 
 class ShownResult(NamedTuple):
-    """A result and its pictures. parts: the parts of the template that shows it."""
+    """A result and its pictures. worded: the same in the wording of a language. parts: the parts of
+    the template that shows it."""
 
     result: Result
+    worded: Result
     template: str
     parts: dict[str, Any]
     pictures: tuple[Picture, ...]
@@ -131,7 +136,7 @@ def _page(cache: Cache, studio: Studio, request: Request, problems: Sequence[str
     try:
         if chosen:
             desk = _desk(project, chosen, choice)
-            parts["options"] = _options(worded(desk.plan, language), choice)
+            parts["options"] = _options(_worded(desk.plan, language), choice)
             parts["texts"] = desk.plan.survey.texts
             waits = choice.view == "correlate" and not choice.among and _uncrossed(desk.plan)
             if (call := choice.call) and not waits:
@@ -183,7 +188,8 @@ def _desk(project: Project, chosen: ReportSource, choice: CallChoice) -> ResultF
     path = plan_path(project, chosen)
     plan = Plan.load(path)
     merge = parsed_merges(plan.survey.questions, choice.merges)
-    return ResultFiles(with_merged(plan, merge), path, project.path / chosen.name)
+    reports, rehearsed = project.path / chosen.name, chosen.kind == REHEARSAL
+    return ResultFiles(with_merged(plan, merge), path, reports, rehearsed)
 
 
 def _order(project: Project, desk: ResultFiles, call: Call) -> CalculationOrder:
@@ -194,7 +200,7 @@ def _order(project: Project, desk: ResultFiles, call: Call) -> CalculationOrder:
             raise UsageError.of("margins", "studio.no-margins", name=name)
         raise UsageError.of("margins", "shared.use-one-of", value=name, choices=there)
     margins = project.path / call.margins if call.margins else None
-    return CalculationOrder(desk.plan_path, desk.reports, margins, call)
+    return CalculationOrder(desk.plan_path, desk.reports, margins, call, desk.rehearsed)
 
 
 def _result(
@@ -231,36 +237,20 @@ def _outcome(
 
 
 def _drawn(plan: Plan, result: Result, language: str) -> ShownResult:
-    """Return a result on the page, in the wording of its language; its files are those of the
-    command."""
+    """Return a result on the page, in the wording of its language."""
     from incrowd.presentation.pictures import pictures  # drawing is slow to import
 
-    survey = worded(plan, language).survey
+    survey = worded(plan.survey, language)
     shown = result.worded(survey)
-    template, parts = f"results_{result.layout}.html", layouts.parts(shown)
+    template, parts = f"results_{result.layout}.html", layouts.parts(shown, language)
     parts |= {"promise": result.guarantee, "survey": survey}
-    parts["simulated"] = "" if result.seed is None else simulation_warning(result.seed)
-    return ShownResult(result, template, parts, tuple(parts.get("pictures") or pictures(shown)))
+    parts["simulated"] = invented_warning(result)
+    drawn = parts.get("pictures") or pictures(shown, language)
+    return ShownResult(result, shown, template, parts, tuple(drawn))
 
 
-def worded(plan: Plan, language: str) -> Plan:
-    """Return the plan with only one wording of each question and answer, for display: that of a
-    language if there is one, otherwise that of the survey's language."""
-    survey = plan.survey
-
-    def text(words: str | dict[str, str] | None) -> str | None:
-        return in_language(words, language, survey.language) if words else None
-
-    questions = tuple(
-        each.model_copy(
-            update={
-                "text": text(each.text),
-                "labels": each.labels and {a: text(words) for a, words in each.labels.items()},
-            }
-        )
-        for each in survey.questions
-    )
-    return plan.model_copy(update={"survey": survey.model_copy(update={"questions": questions})})
+def _worded(plan: Plan, language: str) -> Plan:
+    return in_other_words(plan, worded(plan.survey, language))
 
 
 # --- what can be chosen -----------------------------------------------------------------------
@@ -448,8 +438,16 @@ def _download(cache: Cache, studio: Studio, request: Request) -> Response:
     if ending not in formats_of(outcome.result):
         reason = outcome.result.view().notes[0]
         raise UsageError.of("format", "studio.no-figures", format=ending, reason=reason)
-    body = content(outcome.result, f".{ending.lower()}")
-    return attachment(body, ending, f"{project.name}-{choice.view}.{ending}")
+    # Files for programs are those of the command.
+    shown = outcome.worded if ending in FOR_READERS else outcome.result
+    body = content(shown, f".{ending.lower()}", language_of(request))
+    name = f"{_beginning(outcome)}{project.name}-{choice.view}.{ending}"
+    return attachment(body, ending, name)
+
+
+def _beginning(outcome: ShownResult) -> str:
+    """Return how the name of a file begins, so that nobody takes invented people for real ones."""
+    return INVENTED if outcome.result.invented else ""
 
 
 async def picture(cache: Cache, studio: Studio, request: Request) -> Response:
@@ -468,8 +466,11 @@ def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
     if ending not in ("svg", "png"):
         raise UsageError.of("format", "shared.use-one-of", value=ending, choices=("svg", "png"))
     write = png_file if ending == "png" else svg_file
-    body = write(drawn.wide, drawn.title)
-    name = f"{project.name}-{choice.view}-{int(number) + 1}.{ending}"
+    title: Any = drawn.title
+    if outcome.result.invented:
+        title = translatable("presentation.invented-title", title=title)
+    body = write(drawn.wide, str(translated(title, language_of(request))))
+    name = f"{_beginning(outcome)}{project.name}-{choice.view}-{int(number) + 1}.{ending}"
     return attachment(body if isinstance(body, bytes) else body.encode(), ending, name)
 
 

@@ -272,3 +272,22 @@ def survey_in(raw: Mapping[str, Any], folder: Path) -> Survey:
     if missing:
         raise SurveyError(*missing)
     return survey
+
+
+def worded(survey: Survey, language: str) -> Survey:
+    """Return a survey with only one wording of each question and answer, for display: that of a
+    language if there is one, otherwise that of the survey's language."""
+
+    def text(words: str | dict[str, str] | None) -> str | None:
+        return in_language(words, language, survey.language) if words else None
+
+    questions = tuple(
+        each.model_copy(
+            update={
+                "text": text(each.text),
+                "labels": each.labels and {a: text(words) for a, words in each.labels.items()},
+            }
+        )
+        for each in survey.questions
+    )
+    return survey.model_copy(update={"questions": questions})

@@ -16,6 +16,7 @@ from itertools import accumulate, combinations
 
 import numpy as np
 
+from incrowd.catalog.sentences import translatable
 from incrowd.estimation.cells import CellsReading
 from incrowd.estimation.decoders import by_axis
 from incrowd.estimation.interactions import CombinedTable
@@ -26,10 +27,7 @@ from incrowd.estimation.regression.model import Levels, Model
 from incrowd.estimation.regression.pairs import lift_of
 from incrowd.estimation.regression.variables import ModelVariable
 
-ASSUMPTION = (
-    "of three and more questions together pairs tell nothing: the errors by sampling are those of "
-    "the law with the largest entropy that has these pairs"
-)
+ASSUMPTION = translatable("estimation.pairs-assumption")
 CHUNK = 1 << 11  # combinations of levels at once
 LEAST_PEOPLE = 0.5  # on a level, if the estimate is lower
 

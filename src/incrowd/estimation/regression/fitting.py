@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from incrowd.catalog.sentences import translatable
 from incrowd.estimation.regression.evidence import JointTable
 from incrowd.estimation.regression.model import Levels, Model, ModelTerm, design, term_values
 from incrowd.estimation.regression.penalized import (
@@ -33,14 +34,9 @@ from incrowd.estimation.regression.variables import SLOPE
 from incrowd.estimation.tables import TableEstimate
 
 LEAST_PEOPLE = 0.5  # without noise a share is of whole people, up to rounding
-MORE = "collect more reports"
 MOST_REFUSED = 0.2  # chance of a refusal up to which those that are not refused are about right
 CLEAR = 7.0  # standard errors of the noise above zero, from which a normal logarithm is about right
 DRAWS = 4000
-NOT_FOUND = (
-    "the estimates diverge: some predictors together almost determine {outcome} (separation); "
-    f"{MORE}, or use fewer predictors"
-)
 
 
 StrataTable = tuple[Sequence[Levels], TableEstimate]  # strata, and their cells one after the other
@@ -153,7 +149,7 @@ def fit(model: Model, strata: Strata) -> ModelFit:
     root = linear_root if model.family == "linear" else logistic_root
     beta = root(strata, len(names))
     if beta is None:
-        return no_fit(NOT_FOUND.format(outcome=model.explained))
+        return no_fit(translatable("estimation.diverging", outcome=model.explained))
     if reason := _too_little(names, strata, beta):
         return no_fit(reason)
     covariance = sandwich(strata, beta)
@@ -165,10 +161,11 @@ def _too_little(names: Sequence[str], strata: Strata, beta: np.ndarray) -> str:
     least = weakest(strata, beta)
     if least.enough:
         return ""
-    value = f"is {least.information:.3g} with a standard error of {least.error:.2g}"
-    return (
-        f"there is too little information about {names[least.coefficient]}: it {value}, "
-        f"and cannot be distinguished from zero; {MORE}, merge answers, or use fewer predictors"
+    return translatable(
+        "estimation.too-little-information",
+        name=names[least.coefficient],
+        information=float(least.information),
+        error=float(least.error),
     )
 
 
@@ -182,7 +179,7 @@ def _penalized(model: Model, strata: Strata) -> ModelFit:
         return no_fit(reason)
     beta = penalized_root(cells)
     if beta is None:
-        return no_fit(NOT_FOUND.format(outcome=model.explained))
+        return no_fit(translatable("estimation.diverging", outcome=model.explained))
     if reason := _too_little(names, strata, beta):
         return no_fit(reason)
     covariance = sandwich(strata, beta)
@@ -245,10 +242,8 @@ class _Seen(NamedTuple):
     @property
     def reason(self) -> str:
         """The reason why there are no coefficients."""
-        return (
-            f"the share of people {self.who} is {self.share:.4g} with an error of {self.noise:.2g} "
-            "by the noise, and cannot be distinguished from zero (separation)"
-        )
+        facts = {"who": self.who, "share": self.share, "error": self.noise}
+        return translatable("estimation.separated", **facts)
 
 
 def _groups_of(model: Model, parts: Sequence[StrataTable]) -> list[_Group]:
@@ -268,11 +263,12 @@ def _groups(model: Model, strata: Sequence[Levels]) -> Iterator[_Group]:
         for combination in product(*levels):
             term = ModelTerm(tuple(zip(variables, combination, strict=True)))
             there = term_values(model, term, *strata) > 0
+            names = {"group": term.name, "outcome": outcome}
             yield _Group(
                 tuple((each.question.id, level) for each, level in term.levels),
                 (
-                    (f"{term.name} with {outcome}", there & yes),
-                    (f"{term.name} without {outcome}", there & no),
+                    (translatable("estimation.group-with", **names), there & yes),
+                    (translatable("estimation.group-without", **names), there & no),
                 ),
             )
     for variable in (each for each in model.predictors if each.slope):
@@ -280,12 +276,12 @@ def _groups(model: Model, strata: Sequence[Levels]) -> Iterator[_Group]:
         answers = zip(variable.levels, variable.slope, variable.counted, strict=True)
         for level, score in ((level, score) for level, score, counted in answers if counted):
             below, above = scores < score, scores > score
-            who = f"with {outcome} {{}} {variable.term(level)}, or without it {{}} that"
+            names = {"outcome": outcome, "level": variable.term(level)}
             yield _Group(
                 ((variable.question.id, SLOPE),),
                 (
-                    (who.format("below", "above"), below & yes | above & no),
-                    (who.format("above", "below"), above & yes | below & no),
+                    (translatable("estimation.sides-rising", **names), below & yes | above & no),
+                    (translatable("estimation.sides-falling", **names), above & yes | below & no),
                 ),
             )
 

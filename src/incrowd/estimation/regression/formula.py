@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, cast
 
-from incrowd.catalog.sentences import sentence
+from incrowd.catalog.sentences import sentence, translatable
 from incrowd.errors import UsageError
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.regression.results import ModelFit
@@ -189,13 +189,13 @@ def _merged(
         reference = {id: level for id, level in read_as.items() if level in questions[id].answers}
         changed = formula.model_copy(update={"merge": groups, "reference": reference})
         refused = fitted(changed)
-    each = (
+    each = [
         f'"{id}: {MERGED.join(answers)}"'
         for id, named in groups.items()
         for name, answers in named.items()
         if name not in before.get(id, {})
-    )
-    return WayOut(f"merge answers (merge {', '.join(each)})", changed)
+    ]
+    return WayOut(translatable("estimation.merge-answers", groups=each), changed)
 
 
 def _merged_further(
@@ -229,5 +229,5 @@ def _scored(survey: Survey, formula: Formula, id: str) -> WayOut | None:
 
     on = tuple(text if IS in text else replaced(text) for text in formula.on)
     reference = {key: level for key, level in formula.reference.items() if key != id}
-    words = f"give {id} one slope, if its answers are in order ({scored(id)} as a predictor)"
+    words = translatable("estimation.one-slope", question=id, predictor=scored(id))
     return WayOut(words, formula.model_copy(update={"on": on, "reference": reference}))

@@ -16,10 +16,10 @@ import numpy as np
 import scipy
 
 from incrowd.accountant.channels.base import Channel
-from incrowd.catalog.sentences import Keyword
+from incrowd.catalog.sentences import Keyword, translatable
 from incrowd.errors import TableError
 from incrowd.estimation.decoders import channel_matrix
-from incrowd.estimation.regression.fitting import NOT_FOUND, no_fit
+from incrowd.estimation.regression.fitting import no_fit
 from incrowd.estimation.regression.model import Design, Levels, Model, design
 from incrowd.estimation.regression.results import ModelFit, coefficients
 from incrowd.estimation.regression.solving import LARGEST
@@ -123,7 +123,7 @@ def fit_likelihood(model: Model, strata: Sequence[StratumCounts], start: np.ndar
     solved = scipy.optimize.minimize(loss, begin, jac=True, method="BFGS", options={"gtol": CLOSE})
     beta = solved.x[:terms]
     if np.abs(beta).max() > LARGEST or np.abs(solved.jac).max() > 1e3 * CLOSE:
-        return no_fit(NOT_FOUND.format(outcome=model.explained))
+        return no_fit(translatable("estimation.diverging", outcome=model.explained))
     information = np.zeros((len(begin), len(begin)))
     for each, end, (chance, by) in zip(strata, ends[1:], parts(solved.x), strict=True):
         places = np.r_[:terms, end - each.groups : end]

@@ -10,7 +10,7 @@ from typing import NamedTuple, Unpack, get_args
 
 import numpy as np
 
-from incrowd.catalog.sentences import Keyword, sentence
+from incrowd.catalog.sentences import Keyword, sentence, text_list, translatable
 from incrowd.errors import IncrowdError, ReportsError, TableError, UsageError
 from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.estimate import Reports, check_arrived, count
@@ -229,10 +229,11 @@ def _penalized(
     ends = [(each.low, each.high) for each in instead.fit.coefficients[1:]]
     fit = replace(instead.fit, refusal=refused.refusal, risk=refused.risk)
     if not ends or np.isinf(ends).all():
-        advice = "merge answers, use fewer predictors, or collect more reports"
+        advice = translatable("estimation.fewer-or-more")
         if ways:
-            advice = f"what works here: {'; or '.join(ways)}"
-        fit = no_fit(f"{refused.reason or refused.near}; {advice}")
+            listed = text_list(ways, "estimation.or-else")
+            advice = translatable("estimation.works-here", ways=listed)
+        fit = no_fit(text_list((refused.reason or refused.near, advice)))
     return instead._replace(fit=fit)
 
 

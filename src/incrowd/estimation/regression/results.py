@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
@@ -12,15 +12,16 @@ import numpy as np
 import scipy
 
 from incrowd import views
-from incrowd.errors import quantity
+from incrowd.catalog.sentences import NumberText, text_list, translatable
 from incrowd.estimation.intervals import HALF_WIDTH, LEVEL
 from incrowd.estimation.ratios import Unbounded
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.tables import FIGURES
 from incrowd.estimation.weighting.margins import weights_facts, weights_words
 from incrowd.methods import Family, Penalty, RegressionMethod
-from incrowd.number_text import times
+from incrowd.number_text import between, times
 from incrowd.plans import Guarantee, Plan
+from incrowd.plans.plan import in_other_words
 from incrowd.survey import Survey
 from incrowd.survey.question import MERGED
 from incrowd.views import Numbers, Sheet, Square, View, with_and
@@ -104,7 +105,7 @@ class ModelFit:
         """The reason why existing coefficients cannot be relied on; "" if they can."""
         if not self.separated:
             return ""
-        return f"too few people {self.risk} are visible through the noise (separation)"
+        return translatable("estimation.near-separation", who=self.risk)
 
 
 @dataclass(frozen=True)
@@ -386,7 +387,7 @@ class Regression(views.Result):
 
     def worded(self, survey: Survey) -> Self:
         """Return the same model with the wording of a survey."""
-        return replace(self, plan=self.plan.model_copy(update={"survey": survey}))
+        return replace(self, plan=in_other_words(self.plan, survey))
 
     def view(self) -> View:
         """Return the coefficients, if the model is estimable, and notes."""
@@ -412,11 +413,14 @@ class Regression(views.Result):
     @property
     def title(self) -> str:
         """The title of the table of coefficients."""
-        people = quantity(self.people, "people")
-        what = "log odds" if self.family == "logistic" else "linear model"
+        logistic, facts = (
+            self.family == "logistic",
+            {"outcome": self.outcome, "people": self.people},
+        )
         if self.expected:
-            return f"{what} of {self.outcome}: expected errors with {people}"
-        return f"{what} of {self.outcome}, {people}, 95% intervals"
+            code = "estimation.expected-log-odds" if logistic else "estimation.expected-linear"
+            return translatable(code, **facts)
+        return translatable("estimation.log-odds" if logistic else "estimation.linear", **facts)
 
     @property
     def way(self) -> str:
@@ -426,16 +430,16 @@ class Regression(views.Result):
     def headings(self) -> tuple[str, ...]:
         """Return the headings of the table of coefficients."""
         if self.expected:
-            return ("term", "error", f"detectable {EFFECT[self.family]}")
-        odds = ("odds ratio", "95% interval") if self.family == "logistic" else ()
-        return ("term", "estimate", "error", "95% interval", *odds, "p")
+            return (TERM, ERROR, translatable("estimation.detectable", effect=EFFECT[self.family]))
+        odds = (EFFECT["logistic"], INTERVAL) if self.family == "logistic" else ()
+        return (TERM, ESTIMATE, ERROR, INTERVAL, *odds, "p")
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a row for each coefficient."""
         if self.expected:
-            sizes = ("" if size is None else f"{size:.3g}" for size in self.detectable())
+            sizes = ("" if size is None else _short(size) for size in self.detectable())
             return [
-                (coefficient.term, f"{coefficient.standard_error:.3g}", size)
+                (coefficient.term, _short(coefficient.standard_error), size)
                 for coefficient, size in zip(self.coefficients, sizes, strict=True)
             ]
         odds: list[tuple[str, ...]] = [
@@ -473,14 +477,17 @@ class Regression(views.Result):
         if not self.estimable:
             return self.table_notes()
         method = [] if self.expected else [self.way]
-        compared = [f"compared with {', '.join(self.references)}"] if self.references else []
+        compared = [translatable("estimation.compared-with", levels=[*self.references])]
+        compared = compared if self.references else []
         return [*compared, *self.table_notes(), *self.people_notes(), *method]
 
     def table_notes(self) -> list[str]:
         """Return the notes below a table that names the reference answers itself."""
         if not self.estimable:
-            return [f"cannot be estimated: {self.reason}", *self._refusals(), *self._assumed()]
-        texts = [f"standard errors: {self.errors}", *filter(None, [self.assumption])]
+            refused = translatable("estimation.not-estimable", reason=self.reason)
+            return [refused, *self._refusals(), *self._assumed()]
+        texts: list[str] = [translatable("estimation.standard-errors", errors=self.errors)]
+        texts += filter(None, [self.assumption])
         if not self.expected:
             texts.append(INTERVALS[self.interval_method])
         if any(is_open(each.low, each.high) for each in self.coefficients) and not self.expected:
@@ -488,11 +495,9 @@ class Regression(views.Result):
         if self.weighted_to:
             texts.append(weights_words(self.weighted_to, self.error_ratio))
         if self.expected:
-            refused = (self.refusal or 0.0) > SELDOM
-            of = "the surveys that support the model" if refused else "all surveys"
-            explained = (
-                f"detectable {EFFECT[self.family]}: detected in half of {of} (5% false alarms)"
-            )
+            some = (self.refusal or 0.0) > SELDOM
+            code = "estimation.detected-in-supporting" if some else "estimation.detected-in-all"
+            explained = translatable(code, effect=EFFECT[self.family])
             return [*self._refusals(), *texts, *self._scores(), *self._assumed(), explained]
         return [*self._instead(), *texts, *self._scores(), *self._left_out()]
 
@@ -500,14 +505,15 @@ class Regression(views.Result):
         """Explain a penalty that nobody requested, and list models that need none."""
         if not (self.penalty and self.risk):
             return
-        yield (
-            f"close to separation: few people {self.risk} are visible through the noise; judging "
-            f"by these reports, {_of_surveys(self.refusal or 0.0)} like this one would not support "
-            f"the model without a penalty, and in the others {CLOSER}, so these are the "
-            "coefficients of Firth's penalized likelihood"
+        yield translatable(
+            "estimation.close-to-separation",
+            who=self.risk,
+            surveys=_of_surveys(self.refusal or 0.0),
+            closer=CLOSER,
         )
         if self.ways_out:
-            yield f"what works here without a penalty: {'; or '.join(self.ways_out)}"
+            ways = text_list(self.ways_out, "estimation.or-else")
+            yield translatable("estimation.works-without-penalty", ways=ways)
 
     def people_notes(self, names: Mapping[str, str] | None = None) -> Iterator[str]:
         """List the people in each group, and how many would be as precise without noise.
@@ -517,8 +523,12 @@ class Regression(views.Result):
         if self.expected:
             return
         sizes = [
-            f"{(names or {}).get(each.term, each.term)} "
-            f"{max(each.people, 0):,.0f} ({each.effective:,.0f})"
+            translatable(
+                "estimation.group-size",
+                name=(names or {}).get(each.term, each.term),
+                people=max(each.people, 0),
+                effective=each.effective,
+            )
             for each in self.groups
             if each.effective is not None
         ]
@@ -526,109 +536,124 @@ class Regression(views.Result):
             each.design_effect for each in self.coefficients if each.design_effect is not None
         ]
         if sizes:
-            people = "weighted number of people" if self.weighted_to else "people"
-            yield f"{people} (effective number): {', '.join(sizes)}"
+            weighted = bool(self.weighted_to)
+            code = "estimation.weighted-groups" if weighted else "estimation.groups"
+            yield translatable(code, groups=sizes)
         if effects:
-            ends = dict.fromkeys(f"{end(effects):.3g}" for end in (min, max))
-            yield f"design effect of the coefficients: {' to '.join(ends)}"
+            low, high = (_short(end(effects)) for end in (min, max))
+            ends = low if low == high else between(low, high)
+            yield translatable("estimation.design-effects", ends=ends)
 
     def _refusals(self) -> Iterator[str]:
         """State how often reports will not support the model, and what would work."""
         if not self.expected or self.refusal is None or self.refusal <= SELDOM:
             return
-        why = f": too few people {self.risk} will be visible through the noise" if self.risk else ""
-        others = f"; in the others {CLOSER}" if self.risk else ""
-        chance = _of_surveys(self.refusal)
-        then = "" if self.penalty else "; Firth's penalized likelihood then takes its place"
-        yield f"reports will not support this model in {chance}{why}{others}{then}"
-        people = [f"{self.enough:,} people with this noise"] if self.enough else []
-        if ways := [*self.ways_out, *people]:
-            yield f"what would work: {'; or '.join(ways)}"
+        surveys = _of_surveys(self.refusal)
+        parts: list[str] = [translatable("estimation.not-supported", surveys=surveys)]
+        if self.risk:
+            parts[0] = translatable("estimation.not-supported-for", surveys=surveys, who=self.risk)
+            parts.append(translatable("estimation.in-the-others", closer=CLOSER))
+        if not self.penalty:
+            parts.append(translatable("estimation.firth-instead"))
+        yield text_list(parts)
+        ways: list[str] = [*self.ways_out]
+        if self.enough:
+            ways.append(translatable("estimation.people-with-this-noise", people=self.enough))
+        if ways:
+            listed = text_list(ways, "estimation.or-else")
+            yield translatable("estimation.would-work", ways=listed)
 
     def _scores(self) -> Iterator[str]:
         """List the scores of answers that are not numbers, and the answers that are merged."""
         for id, scored in self.slopes:
-            each = ", ".join(f"{answer} = {score:g}" for answer, score in scored)
-            yield f"answers to {id} count as {each}; the slope is for an increase of one"
+            yield translatable("estimation.slope-counts", question=id, scores=_scored(scored))
         for id in dict.fromkeys(id for term in self.terms for id, _ in term):
             for name, answers in self.plan.survey.question(id).merged:
                 if name != MERGED.join(answers):
-                    yield f"{id}={name} is {MERGED.join(answers)}"
+                    merged = {"name": f"{id}={name}", "answers": MERGED.join(answers)}
+                    yield translatable("estimation.is-merged", **merged)
         if not self.scores:
             return
-        each = ", ".join(f"{answer} = {score:g}" for answer, score in self.scores)
         question = self.plan.survey.question(self.outcome_level[0])
         scores = tuple(score for _, score in self.scores)
         middles = question.of_numbers and not question.rounded and scores == question.values
-        how = ": the middle of each bin, the last assumed to be as wide as the one before"
-        yield f"answers to {question.id} count as {each}{how if middles else ''}"
+        code = "estimation.middles-count" if middles else "estimation.answers-count"
+        yield translatable(code, question=question.id, scores=_scored(self.scores))
 
     def _left_out(self) -> Iterator[str]:
         """Name the levels and people that the model leaves out, with the reasons."""
         if self.absent:
-            levels = ", ".join(self.absent)
-            yield f"no coefficient for {levels}: no released stratum is known to have this answer"
+            yield translatable("estimation.no-coefficient", levels=[*self.absent])
         conditional = any(each.asked_if is not None for each in self.plan.survey.questions)
-        silent = "were not asked, or did not answer" if conditional else "did not answer"
-        reasons = {
-            "were released together with people who gave other answers": self.merged,
-            silent: self.left_out - self.merged,
-        }
-        for why, share in reasons.items():
+        silent = "estimation.not-asked-or-silent" if conditional else "estimation.silent"
+        reasons = {"estimation.released-together": self.merged, silent: self.left_out - self.merged}
+        for code, share in reasons.items():
             if share >= SEEN:
-                yield f"{share:.1%} of the people are left out: they {why}"
+                yield translatable(code, share=share)
 
     def _assumed(self) -> list[str]:
         """State what the expected errors assume."""
         if not self.expected:
             return []
-        independent = "all questions are assumed to be independent"
-        stated = f"the shares of {', '.join(self.shares)} are as stated; " if self.shares else ""
+        stated: list[str] = []
+        if self.shares:
+            stated.append(translatable("estimation.as-stated", questions=[*self.shares]))
+        independent = translatable("estimation.independent")
         if self.even is None:
-            return [f"{stated}{independent}"]
-        which = "other answers" if self.shares else "answers"
+            return [text_list((*stated, independent))]
+        which = "estimation.others-unfavorable" if self.shares else "estimation.unfavorable"
+        advice = translatable("estimation.state-shares")
         return [
-            f"{stated}{which} are assumed to be {LESS_FAVORABLE}; {independent}; state how common "
-            "answers are with shares",
+            text_list((*stated, translatable(which), independent, advice)),
             _if_even(self.even),
         ]
 
 
 WAYS = {
-    "table": "unbiased estimating equations, from the table of all questions",
-    "pairs": "unbiased estimating equations, from pairs of questions",
-    "likelihood": "maximum likelihood: consistent, not unbiased",
+    "table": translatable("estimation.by-table"),
+    "pairs": translatable("estimation.by-pairs"),
+    "likelihood": translatable("estimation.by-likelihood"),
 }
-PENALTIES: dict[Penalty, str] = {
-    "firth": "Firth's penalized likelihood, from the table of all questions, with the intervals of "
-    "a score test",
+PENALTIES: dict[Penalty, str] = {"firth": translatable("estimation.by-firth")}
+OPEN = translatable("estimation.open-intervals")
+EFFECT = {
+    "logistic": translatable("estimation.odds-ratio"),
+    "linear": translatable("estimation.difference"),
 }
-OPEN = "where an interval has only one end, or none (anything), the reports give no other limit"
-EFFECT = {"logistic": "odds ratio", "linear": "difference"}
-CLOSER = "the estimated odds of these people are too close to even on average"
+TERM, ERROR = translatable("estimation.term"), translatable("estimation.error-column")
+ESTIMATE = translatable("estimation.column-estimate")
+INTERVAL = translatable("estimation.column-interval")
+CLOSER = translatable("estimation.closer-to-even")
 SELDOM = 0.05  # share of surveys not supporting a model, up to which it is not mentioned
 OFTEN = 0.2  # share of surveys not supporting a model, above which that is said first
 SEEN = 0.0005  # the smallest share of people that rounds to a tenth of a percent
 LEAST_P = 0.0005  # rounds to 0.001
-LESS_FAVORABLE = (
-    "equally common or uneven (one yes in ten; otherwise each answer half as common as the one "
-    "before), whichever makes a figure less favorable"
-)
 INTERVALS = {
-    "wald": "95% intervals and p-values: Wald's test (normal, on the scale of the coefficients)",
-    "score": "95% intervals and p-values: score test",
+    "wald": translatable("estimation.wald-intervals"),
+    "score": translatable("estimation.score-intervals"),
 }
+
+
+def _scored(scores: Iterable[tuple[str, float]]) -> list[str]:
+    """Return answers with the numbers that they count, as texts."""
+    return [
+        translatable("estimation.score-of", answer=answer, score=score) for answer, score in scores
+    ]
+
+
+def _short(value: float) -> NumberText:
+    return NumberText(f"{value:.3g}")
 
 
 def p_text(p: float | None) -> str:
     """Return a p-value with three decimals, or "<0.001"; "" if there is none."""
     if p is None:
         return ""
-    return "<0.001" if p < LEAST_P else f"{p:.3f}"
+    return NumberText("<0.001" if p < LEAST_P else f"{p:.3f}")
 
 
 def _text(value: float) -> str:
-    return f"{value:.3f}" if abs(value) < 1000 else f"{value:,.1f}"
+    return NumberText(f"{value:.3f}" if abs(value) < 1000 else f"{value:,.1f}")
 
 
 def odds_between(low: float, high: float) -> str:
@@ -639,8 +664,11 @@ def odds_between(low: float, high: float) -> str:
 def _interval(low: float, high: float, least: float, text: Callable[[float], str]) -> str:
     """Return "1.4 to 3.3"; "above 1.4", "below 3.3" or "anything" where an end is open."""
     if high == math.inf:
-        return "anything" if low <= least else f"above {text(low)}"
-    return f"below {text(high)}" if low <= least else f"{text(low)} to {text(high)}"
+        anything = translatable("estimation.anything")
+        return anything if low <= least else translatable("estimation.above", end=text(low))
+    if low <= least:
+        return translatable("estimation.below", end=text(high))
+    return between(text(low), text(high))
 
 
 def is_open(low: float, high: float) -> bool:
@@ -650,17 +678,17 @@ def is_open(low: float, high: float) -> bool:
 
 def _of_surveys(chance: float) -> str:
     """Return how many surveys, in words; never all of them, as some others are described."""
-    return f"about {chance:.0%} of surveys" if chance < 0.995 else "nearly all surveys"
+    if chance >= 0.995:
+        return translatable("estimation.nearly-all-surveys")
+    return translatable("estimation.some-surveys", share=chance)
 
 
 def _if_even(even: EvenForecast) -> str:
     """State the favorable case."""
     error = even.largest_error
-    errors = "the model could not be estimated" if error is None else f"errors of up to {error:.3g}"
-    return (
-        f"if they were equally common: {errors}, and no support for the model in about "
-        f"{even.refusal:.0%} of surveys"
-    )
+    if error is None:
+        return translatable("estimation.if-even-nothing", share=even.refusal)
+    return translatable("estimation.if-even", error=error, share=even.refusal)
 
 
 def _exp(value: float) -> float:

@@ -17,10 +17,10 @@ from functools import reduce
 
 import numpy as np
 
-from incrowd.catalog.sentences import Keyword, Sentence, sentence
+from incrowd.catalog.sentences import Keyword, Sentence, sentence, text_list, translatable
 from incrowd.errors import TableError
 from incrowd.estimation.tables import TableEstimate
-from incrowd.views import with_and
+from incrowd.views import and_text, with_and
 
 # What would work where people are too few to divide by their share.
 LEAVE_OUT = sentence("estimation.leave-out")
@@ -136,9 +136,12 @@ def weights_words(names: Sequence[str], error_ratio: float | None) -> str:
     none."""
     if not names:
         return ""
-    effects = {None: "", 0.0: "; without errors, since these shares are the margins themselves"}
-    shown = f"; standard errors are {error_ratio or 0:.2f} of those without weights"
-    return f"weighted to known margins of {with_and(names)}{effects.get(error_ratio, shown)}"
+    weighted = translatable("estimation.weighted-to", names=and_text(names))
+    if error_ratio is None:
+        return weighted
+    effect = "estimation.weights-exact" if error_ratio == 0 else "estimation.weights-effect"
+    more = translatable(effect, ratio=error_ratio) if error_ratio else translatable(effect)
+    return text_list((weighted, more))
 
 
 def weights_facts(names: Sequence[str], error_ratio: float | None) -> dict[str, str | float | None]:
