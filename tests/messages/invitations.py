@@ -51,7 +51,7 @@ def in_studio(act):
         file(folder, "publication.toml", 'here = "shuffler"\n')
         file(folder / "shuffler", "bundle.json", INVITED.encoded)
         file(folder, "codes.csv", "link,code,digest\n")
-        act(Project(folder), InvitingState(texts={"en": ""}))
+        act(Project(folder), InvitingState())
 
     return call
 

@@ -15,6 +15,7 @@ from incrowd.studio.document import version
 from incrowd.studio.publication import Publication, save_publication
 from tests.oracles import qr
 from tests.oracles.make_vectors import INVITED, OPEN, SHUFFLER
+from tests.oracles.studio import form_fields
 
 SURVEY = 'name = "Trial"\ncrowd = 1000\n[privacy]\nepsilon = 1.0\ndelta = 1e-6\n'
 PAGE = "/p/trial/publish/invitations"
@@ -137,6 +138,14 @@ class TestFiles:
         assert refused.status_code == 422 and "{nmae}" in refused.text
         assert "Dear {nmae}</textarea>" in browser.get(f"{PAGE}?language=en").text
         assert "Guten Tag" in browser.get(f"{PAGE}?language=de").text
+
+    def test_a_text_that_nobody_changed_greets_the_people_of_the_list(self, browser, inviter):
+        fields = form_fields(browser.get(f"{PAGE}?language=en").text, "files")
+        assert fields["text"] == fields["usual"] and fields["text"].count("Hello,") == 1
+        browser.post(f"{PAGE}/file", data=fields | {"file": "letters.html"})
+        take(browser)
+        assert "Hello {Name}," in browser.get(f"{PAGE}?language=en").text
+        assert "Hello Jörg 3," in file(browser, "letters.html").text
 
     def test_are_destroyed_and_the_step_stays_done(self, browser, inviter):
         codes = [each["code"] for each in remaining(inviter.path / "codes.csv")]

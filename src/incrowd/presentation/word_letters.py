@@ -167,7 +167,7 @@ def _answer(
 ) -> None:
     """Write the QR code of a person, and beside it what to type and to compare. letter: None for
     the fields of a mail merge."""
-    table: Any = document.add_table(rows=1, cols=2)
+    table = _two_columns(document, 1, side)
     _fill_answer(table.rows[0], facts, style, letter, side)
 
 
@@ -175,7 +175,7 @@ def _strips(
     document: Document, facts: LetterFacts, style: LetterStyle, letters: Sequence[Letter]
 ) -> None:
     """Write a strip for each person, with a line to cut along below it."""
-    table: Any = document.add_table(rows=len(letters), cols=2)
+    table = _two_columns(document, len(letters), STRIP_CM)
     named = next((n for n in own_columns(letters) if n.strip().casefold() == NAME), None)
     how, promise = strip_text(facts, style), promise_in_two(facts, style)
     for row, letter in zip(list(table.rows), letters, strict=True):
@@ -184,6 +184,22 @@ def _strips(
         _fill_answer(
             row, facts, style, letter, STRIP_CM, (title, f"{filled(how, letter)} {promise}")
         )
+
+
+def _two_columns(document: Document, rows: int, side: float) -> Any:
+    """Return a table with a column for QR codes of a side in centimeters, and one for text."""
+    from docx.shared import Cm
+
+    table: Any = document.add_table(rows=rows, cols=2)
+    table.autofit = False
+    for column, width in zip(table.columns, _widths(side), strict=True):
+        column.width = Cm(width)
+    return table
+
+
+def _widths(side: float) -> tuple[float, float]:
+    left = side + 0.5
+    return left, PAGE_CM[0] - 2 * MARGIN_CM - left
 
 
 def _fill_answer(
@@ -198,7 +214,7 @@ def _fill_answer(
 
     _keep_whole(row)
     left, right = row.cells
-    left.width, right.width = Cm(side + 0.5), Cm(PAGE_CM[0] - 2 * MARGIN_CM - side - 0.5)
+    left.width, right.width = map(Cm, _widths(side))
     if letter is None:
         barcode = f"MERGEBARCODE {LINK} QR \\q {LEVELS.index(ERROR_LEVEL)}"
         _field(left.paragraphs[0], barcode, LINK)

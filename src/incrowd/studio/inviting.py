@@ -87,7 +87,7 @@ class InvitingState:
     """What the page keeps in memory until the studio ends.
 
     named: letters for the people of a list, with their invitations. texts: edited texts of letters
-    by language.
+    by language; a text that nobody changed follows the list.
     """
 
     named: tuple[Letter, ...] = field(default=(), repr=False)
@@ -135,9 +135,12 @@ def routes(studio: Studio) -> list[BaseRoute]:
         """Return a file, with the text as it was typed, which is kept."""
         project, state = of(request)
         typed = texts(await form_of(request))
-        chosen = typed.get("language", "")
+        chosen, text = typed.get("language", ""), typed.get("text", "").strip()
         language = chosen if chosen in LANGUAGES else language_of(request)
-        state.texts[language] = typed.get("text", "").strip()
+        if text and text != typed.get("usual", "").strip():
+            state.texts[language] = text
+        else:
+            state.texts.pop(language, None)
         try:
             name = typed.get("file", "")
             data = await asyncio.to_thread(_content, project, state, language, name)
@@ -211,7 +214,8 @@ def _parts(project: Project, state: InvitingState, language: str) -> dict[str, A
         "named": len(state.named),
         "columns": columns,
         "letter_language": style.language,
-        "text": state.texts.get(style.language) or letter_text(facts, style, columns),
+        "usual": letter_text(facts, style, columns),
+        "text": state.texts.get(style.language, ""),
         "mail": mail_text(facts, style, columns),
         "subject": subject(facts, style),
         "tables": TABLES,
@@ -275,12 +279,14 @@ def _content(project: Project, state: InvitingState, language: str, name: str) -
     files: Mapping[str, Phrase] = TABLES | LETTERS | TEMPLATES | POSTERS
     if bundle is None or name not in files:
         raise UsageError.of("file", "shared.use-one-of", value=name, choices=[*files])
-    facts, style, text = facts_of(bundle, publication), LetterStyle(language), state.texts[language]
+    facts, style = facts_of(bundle, publication), LetterStyle(language)
+    columns = own_columns(state.named)
+    text = state.texts.get(language) or letter_text(facts, style, columns)
     kind, _, ending = name.rpartition(".")
     if kind == "poster":
         return poster_bytes(facts, style, f".{ending}", text)
     if name == "mail-merge.docx":
-        return merge_letter(facts, style, own_columns(state.named), text=text)
+        return merge_letter(facts, style, columns, text=text)
     if name == "letter.txt":
         return text.encode()
     letters = state.named or _left(project, publication)
