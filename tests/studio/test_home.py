@@ -165,6 +165,17 @@ class TestTheList:
         assert {each.stage.name for each in summaries(studio.projects)} == {"certified"}
         assert time.process_time() - began < 1.5
 
+    def test_a_release_is_a_change(self, studio, published):
+        for path in published.path.rglob("*"):
+            os.utime(path, (0, 0))
+        release = published.path / "collector" / "opened" / "release-1"
+        release.mkdir(parents=True)
+        os.utime(release, (86_400 * 365,) * 2)
+        for folder in ("collector/opened", "collector", "."):
+            os.utime(published.path / folder, (0, 0))
+        (line,) = summaries(studio.projects)
+        assert line.changed == datetime(1971, 1, 1, tzinfo=UTC)
+
     def test_a_survey_is_found_by_its_folder_as_well(self, studio, project):
         every = summaries(studio.projects)
         assert chosen(every, "DRINK", "title") == every == chosen(every, "smoking", "stage")

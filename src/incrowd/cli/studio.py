@@ -27,9 +27,13 @@ def studio(
 ) -> None:
     """Open the studio. Design a survey, publish it, watch it, and read its results in a browser.
 
+    The first page lists the surveys of the folder, how far each is, and what to do next. In an
+    empty folder, begin with an example: it opens with one click.
+
     The first line is the address, with a token that works once. Its port stays the same for a
     folder, unless another program has taken it; then the second line says so. Only this machine can
-    reach it. The studio reads and writes the files of the other commands. Ctrl-C ends it.
+    reach it. When an address was used, another one is printed. The studio reads and writes the
+    files of the other commands. Ctrl-C ends it.
 
     \b
     Examples:

@@ -128,8 +128,7 @@ def _unfinished(project: Project, problem: Problem) -> SurveySummary:
         raw = project.document().content
     except IncrowdError:
         return SurveySummary(project.name, project.name, 0, 0, broken, now)
-    name, crowd, asked = raw.get("name"), raw.get("crowd"), raw.get("question")
-    title = name if isinstance(name, str) and name else project.name
+    title, crowd, asked = project.title, raw.get("crowd"), raw.get("question")
     if asked is None and (isinstance(crowd, int) or isinstance(raw.get("people"), dict)):
         people = crowd if isinstance(crowd, int) else 0
         return SurveySummary(project.name, title, 0, people, SurveyStage("empty"), now)

@@ -44,7 +44,7 @@ READY_SURVEYS = (
     ReadySurvey(
         "harassment",
         phrase("Harassment at work"),
-        phrase("A department of 60 people: even so few can be asked."),
+        phrase("A department of 90 people: even so few can be asked."),
     ),
     ReadySurvey(
         "sensitive-behavior",

@@ -44,6 +44,8 @@ STAGES: Mapping[StageName, Phrase] = {
     "released": phrase("Released on {date}"),
 }
 
+CHANGING = ("*", "rehearsal/*", "collector/opened/*")  # whose time is that of a change
+
 
 @dataclass(frozen=True)
 class NextStep:
@@ -140,9 +142,7 @@ def time_of(path: Path) -> datetime:
 
 
 def last_change(project: Project) -> datetime:
-    """Return when a file of the project was changed last. Whatever was removed in the meantime is
-    not one of them."""
-    return max(
-        (time_of(each) for each in project.path.glob("*") if each.is_file()),
-        default=time_of(project.path),
-    )
+    """Return when something was changed last: a file of the project, a rehearsal, or a release."""
+    paths = (each for pattern in CHANGING for each in project.path.glob(pattern))
+    times = (time_of(each) for each in paths if not each.name.startswith("."))
+    return max(times, default=time_of(project.path))
