@@ -16,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from incrowd.characters import shortened
 from incrowd.errors import IncrowdError, Of, Problem, SurveyError, Unfit, UsageError
 from incrowd.studio import imports, operations, part_forms
 from incrowd.studio.chosen_values import (
@@ -83,6 +82,7 @@ from incrowd.studio.question_form import (
     words_in,
 )
 from incrowd.studio.questionnaire import SetPart, fits_matrix
+from incrowd.studio.titles import table_title, titles_in
 from incrowd.studio.versions import versions_of
 from incrowd.survey.conditions import comparisons
 from incrowd.survey.questions import TYPES
@@ -313,14 +313,6 @@ def _summaries(raw: Raw, problems: Problems, main: str) -> Iterator[QuestionSumm
             "matrix" not in each and fits_matrix(each),
         )
         earlier += deciding([each], main)
-
-
-MOST_LETTERS = 80  # of a question in a list
-
-
-def _title_of(asked: Raw, main: str) -> str:
-    """Return what a question is called in lists: its text, or its id if it has none."""
-    return shortened(in_main(asked.get("text"), main), MOST_LETTERS) or str(asked.get("id", ""))
 
 
 def _title(kind: str, part: Raw, main: str) -> str:
@@ -645,7 +637,8 @@ def consequences(change: Operation, difference: Changed) -> Iterator[Phrase]:
     then what followed from it."""
     before, after = difference.before.content, difference.after.content
     if isinstance(change, RemoveQuestion):
-        yield phrase("{id} was removed.", id=change.id)
+        title = titles_in(before)[change.id]
+        yield phrase("“{title}” was removed.", title=title)
     if isinstance(change, MoveQuestion | PlaceQuestion):
         yield _place_notice(change.id, after)
     if isinstance(change, SetQuestion | SetPart):
@@ -666,12 +659,10 @@ def consequences(change: Operation, difference: Changed) -> Iterator[Phrase]:
 
 def _place_notice(id: str, content: Raw) -> Phrase:
     """Return where a question is now."""
-    number = operations.ids(content).index(id) + 1
-    title = _title_of(operations.existing(content, id), _main_language(content))
-    total = len(operations.ids(content))
-    return phrase(
-        "“{title}” is number {number} of {total}.", title=title, number=number, total=total
-    )
+    there = operations.ids(content)
+    numbers = {"number": there.index(id) + 1, "total": len(there)}
+    title = titles_in(content)[id]
+    return phrase("“{title}” is number {number} of {total}.", title=title, **numbers)
 
 
 def _answer_notices(edits: Sequence[Operation], form: FormData, after: Raw) -> Iterator[Phrase]:
@@ -801,7 +792,8 @@ def _rendered(
         job=imports.check_of(studio, project),
         fragment=is_fragment(request),
         words=words_in,
-        table_name=" × ".join,
+        titles=(titles := titles_in(page.raw)),
+        table_name=lambda ids: table_title(ids, titles),
         about=partial(_about, page),
         has_pair=lambda one, other: frozenset((one, other)) in page.pairs,
         seen=page.seen,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.studio.language import Phrase, decimal, phrase
+from incrowd.studio.titles import CROSS, table_title, titles_of
 from incrowd.survey import Survey
 
 if TYPE_CHECKING:
@@ -129,11 +130,6 @@ def rounded(value: float) -> int:
     return int(value // unit * unit)
 
 
-def table_name(ids: Sequence[str]) -> str:
-    """Return a table as people read it: its questions with crosses."""
-    return " × ".join(ids)
-
-
 def figures(survey: Survey, outlook: Outlook, language: str) -> tuple[IntervalFigure, ...]:
     """Return the pictures of all tables, then of all regressions."""
     answers = outlook.answers
@@ -154,14 +150,15 @@ def _of_the_smallest(answers: ExpectedAnswers) -> Phrase:
 def _table(
     survey: Survey, table: TableOutlook, answers: ExpectedAnswers, language: str
 ) -> IntervalFigure:
+    titles = titles_of(survey, language)
     forecast, ids = table.forecast, table.questions
     axis = _axis(table.cells)
     mean = ""
     if forecast.mean_error is not None:
         mean = decimal(HALF_WIDTH * forecast.mean_error, 2, language)
     return IntervalFigure(
-        name=table_name(ids),
-        title=survey.text_of(ids[0], language) if len(ids) == 1 else "",
+        name=table_title(ids, titles),
+        title=CROSS.join(ids),
         rows=tuple(_row(survey, ids, cell, axis, language) for cell in table.cells),
         ends=(percent(axis.low, 0, language), percent(axis.high, 0, language)),
         margin=points(HALF_WIDTH * forecast.standard_error, language),
@@ -192,7 +189,7 @@ def _within(survey: Survey, within: WithinOutlook, language: str) -> Phrase:
     share = percent(within.share, 0 if round(within.share, 2) >= PRECISE else 1, language)
     return phrase(
         "Among those with {question} = {answer} ({share} of all): at most ± {margin} points.",
-        question=within.question,
+        question=titles_of(survey, language)[within.question],
         answer=survey.label_of(within.question, within.answer, language),
         share=share,
         margin=points(HALF_WIDTH * within.standard_error, language),
@@ -239,7 +236,7 @@ def _row(
     ]
     reach, sampling = HALF_WIDTH * cell.standard_error, HALF_WIDTH * cell.sampling_error
     return PictureRow(
-        label=" × ".join(labels),
+        label=CROSS.join(labels),
         value=percent(cell.share, 0 if cell.share >= PRECISE else 1, language),
         margin=points(reach, language),
         sampling=points(sampling, language),

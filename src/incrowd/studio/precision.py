@@ -46,6 +46,7 @@ from incrowd.studio.pages import (
     with_version,
 )
 from incrowd.studio.projects import ConflictError, Project
+from incrowd.studio.titles import QuestionTitles, table_title, titles_in, titles_of
 from incrowd.studio.versions import versions_of
 from incrowd.studio.what_if import compared, mergeable, operation_of
 from incrowd.studio.work import Job, is_running
@@ -231,6 +232,7 @@ async def _page(
         strata=stratum_fields(shown.shown.content),
         groups=any(shown.typed.get(name) for name, _ in stratum_fields(shown.shown.content)),
         questions=_questions(shown.shown.content),
+        titles=titles_in(shown.shown.content),
         pair=_pair(shown.shown.content),
         failed=lines(problem, language_of(request)) if problem else (),
         again=answers.get("again"),
@@ -534,17 +536,19 @@ def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) 
     from incrowd.studio.certifying import values
 
     now, after = shown.survey(), shown.survey(shown.operations(kind, chosen))
-    rows = compared(estimate(now), estimate(after), language)
-    return ProposedChange(kind, chosen, _words(kind, chosen), rows, of=values(now))
+    titles = titles_of(now, language)
+    rows = compared(estimate(now), estimate(after), language, titles)
+    return ProposedChange(kind, chosen, _words(kind, chosen, titles), rows, of=values(now))
 
 
-def _words(kind: str, chosen: tuple[str, ...]) -> Phrase:
-    if kind == "drop":
-        return phrase("Without the question {question}", question=chosen[0])
+def _words(kind: str, chosen: tuple[str, ...], titles: QuestionTitles) -> Phrase:
     if kind == "table":
-        return phrase("With the table {table}", table=" × ".join(chosen))
+        return phrase("With the table {table}", table=table_title(chosen, titles))
+    question = titles.get(chosen[0], chosen[0])
+    if kind == "drop":
+        return phrase("Without the question {question}", question=question)
     merged = " + ".join(chosen[1:])
-    return phrase("With {answers} as one answer to {question}", answers=merged, question=chosen[0])
+    return phrase("With {answers} as one answer to {question}", answers=merged, question=question)
 
 
 async def apply(studio: Studio, request: Request) -> Response:

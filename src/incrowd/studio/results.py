@@ -51,6 +51,7 @@ from incrowd.studio.sources import (
     source,
     sources,
 )
+from incrowd.studio.titles import titles_of
 from incrowd.studio.work import Job
 from incrowd.survey import AnyQuestion
 from incrowd.survey.formulas import Formula
@@ -299,7 +300,8 @@ def _options(plan: Plan, choice: CallChoice) -> Options:
     """Return the options of a view, given what is chosen already."""
     survey = plan.survey
     questions = [each for each in survey.questions if not each.one_way_only]
-    named = [Option(each.id, survey.text_of(each.id)) for each in questions]
+    titles = titles_of(survey)
+    named = [Option(each.id, titles[each.id]) for each in questions]
     if choice.view in ("tables", "proportions"):
         wanted = [",".join(ids) for ids in survey.wanted]
         pairs = _pairs(plan, questions) if len(questions) <= MOST_PAIRS else []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from incrowd.errors import Place, UsageError
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.studio.document import Operation, Raw
-from incrowd.studio.interval_figures import points, rounded, table_name
+from incrowd.studio.interval_figures import points, rounded
 from incrowd.studio.language import decimal
 from incrowd.studio.operations import (
     RemoveQuestion,
@@ -19,6 +19,7 @@ from incrowd.studio.operations import (
     questions,
     tables,
 )
+from incrowd.studio.titles import QuestionTitles, table_title
 from incrowd.survey.question import MERGED
 from incrowd.survey.questions import type_of
 
@@ -42,15 +43,18 @@ class MarginComparison(NamedTuple):
     people: tuple[int, int]
 
 
-def compared(before: Outlook, after: Outlook, language: str) -> tuple[MarginComparison, ...]:
+def compared(
+    before: Outlook, after: Outlook, language: str, titles: QuestionTitles
+) -> tuple[MarginComparison, ...]:
     """Return all tables of two outlooks, in the order of the first one, then those that are new.
 
-    Regressions are compared by their largest error, in log odds or in units of the outcome.
+    titles: of the questions before the change. Regressions are compared by their largest error, in
+    log odds or in units of the outcome.
     """
     old, new = _margins(before), _margins(after)
     return tuple(
         MarginComparison(
-            name,
+            name if isinstance(name, str) else table_title(name, titles),
             _shown(old.get(name), language),
             _shown(new.get(name), language),
             100 * (1 - new[name].error / old[name].error) if name in old and name in new else None,
@@ -66,14 +70,17 @@ class _TableError(NamedTuple):
     regression: bool = False
 
 
-def _margins(outlook: Outlook) -> dict[str, _TableError]:
-    tables = {
-        table_name(each.questions): _TableError(
+_Measured = tuple[str, ...] | str  # the questions of a table, or a regression
+
+
+def _margins(outlook: Outlook) -> dict[_Measured, _TableError]:
+    tables: dict[_Measured, _TableError] = {
+        tuple(each.questions): _TableError(
             each.forecast.standard_error, each.forecast.effective_sample_size
         )
         for each in outlook.tables
     }
-    regressions = {
+    regressions: dict[_Measured, _TableError] = {
         str(each.formula): _TableError(max(term.standard_error for term in each.terms), 0.0, True)
         for each in outlook.regressions
         if each.terms
@@ -89,7 +96,7 @@ def _shown(margin: _TableError | None, language: str) -> str:
     return points(HALF_WIDTH * margin.error, language)
 
 
-def _people(margins: Mapping[str, _TableError], name: str) -> int:
+def _people(margins: Mapping[_Measured, _TableError], name: _Measured) -> int:
     return rounded(margins[name].people) if name in margins else 0
 
 

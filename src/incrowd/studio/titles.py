@@ -1,0 +1,45 @@
+"""What questions and tables are called on pages: their texts, shortened, not their short names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from incrowd.characters import shortened
+from incrowd.studio import operations
+from incrowd.studio.condition_form import in_main
+from incrowd.studio.document import Raw
+from incrowd.survey import Survey
+from incrowd.survey.words import LANGUAGE
+
+MOST_LETTERS = 80
+CROSS = " × "
+
+QuestionTitles = Mapping[str, str]  # by id
+
+
+def titles_of(survey: Survey, language: str = "") -> QuestionTitles:
+    """Return the titles of the questions of a survey, in a language if they have it."""
+    return _distinct((each.id, survey.text_of(each.id, language)) for each in survey.questions)
+
+
+def titles_in(content: Raw) -> QuestionTitles:
+    """Return the titles of the questions in a survey file, whatever mistakes are in it."""
+    language = content.get("language", LANGUAGE)
+    main = language if isinstance(language, str) else LANGUAGE
+    return _distinct(
+        (str(each.get("id", "")), in_main(each.get("text"), main))
+        for each in operations.questions(content)
+    )
+
+
+def _distinct(texts: Iterable[tuple[str, str]]) -> QuestionTitles:
+    """Return titles by id; those that are the same after shortening also have the id."""
+    titles = {id: shortened(text, MOST_LETTERS) or id for id, text in texts}
+    several = Counter(titles.values())
+    return {id: f"{each} ({id})" if several[each] > 1 else each for id, each in titles.items()}
+
+
+def table_title(ids: Iterable[str], titles: QuestionTitles) -> str:
+    """Return the title of a table: those of its questions with crosses."""
+    return CROSS.join(titles.get(id, id) for id in ids)
