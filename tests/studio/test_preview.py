@@ -11,6 +11,7 @@ from incrowd.collection.protocol.bundle import Bundle
 from incrowd.studio.document import version
 from incrowd.studio.operations import AddQuestion, SetValue
 from incrowd.studio.preview import preview_of
+from incrowd.studio.publication import parsed, save_publication
 from tests.oracles.studio import ORIGIN
 
 TEXT = """\
@@ -126,3 +127,12 @@ def test_a_mistaken_survey_has_no_preview(browser, project, change):
 def test_an_unknown_version(browser, project, keys):
     response = browser.get(f"/preview/{keys.preview}/health/{'0' * 64}/bundle")
     assert response.status_code == 422 and "reload the page" in response.text
+
+
+def test_the_introduction_is_above_the_questions(project):
+    save_publication(project, parsed({"introduction": "Hello.\nTwo minutes."}), version(""))
+    preview = preview_of(project, project.current_version(), f"{ORIGIN}/preview")
+    assert Bundle.parse(preview.bundle).wording.introduction == "Hello.\nTwo minutes."
+    (project.path / "publication.toml").write_text("mixers = 3")
+    preview = preview_of(project, project.current_version(), f"{ORIGIN}/preview")
+    assert Bundle.parse(preview.bundle).wording.introduction == ""

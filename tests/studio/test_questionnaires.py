@@ -456,3 +456,14 @@ def test_where_an_answer_is_now_is_announced(browser, studio, fields, options, n
     answer = moved(browser, project, do="set", **form, **fields)
     assert question(project.document().content, "brand")["options"] == options
     assert notice in answer.text and (" is answer " in answer.text) == bool(notice)
+
+
+def test_a_condition_says_what_it_does_to_precision(browser, studio):
+    shares = 'text = "Do you smoke?"\nshares = { yes = 0.2 }'
+    text = TEXT.replace('text = "Do you smoke?"', shares).replace("crowd = 1000", "crowd = 50000")
+    studio.projects.create("Smoking", text)
+    effect = "Fewer people are asked, so the shares among them are less precise."
+    page = browser.get("/p/smoking/design?open=daily").text
+    assert effect in page
+    assert "if about 20% of the people are." in page
+    assert effect not in browser.get("/p/smoking/design?open=smokes").text

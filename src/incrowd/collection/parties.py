@@ -70,12 +70,12 @@ class Parties:
     """The services of a kind of collection.
 
     services: by name, what creates the application for a service's folder; the collector is the
-    last. prepare: creates keys, bundle, and folders, given a plan, the folder of the rehearsal, and
-    the address of each service.
+    last. prepare: creates keys, bundle, and folders, given a plan, the folder of the rehearsal,
+    the addresses of the services, and the text above the questions.
     """
 
     services: Mapping[str, ServiceMaker]
-    prepare: Callable[[Plan, Path, Mapping[str, str]], PreparedCollection]
+    prepare: Callable[[Plan, Path, Mapping[str, str], str], PreparedCollection]
 
 
 def with_separate_parties(bundle: Bundle) -> Bundle:
@@ -102,12 +102,15 @@ def _clock(folder: Path, bundle: Bundle) -> CertainClock:
     return CertainClock(lambda: closes if end.exists() else datetime.now(UTC))
 
 
-def _terms(plan: Plan) -> dict[str, Any]:
-    """Return what the terms of all rehearsals state. Their clock closes them when all have sent."""
+def _terms(plan: Plan, introduction: str) -> dict[str, Any]:
+    """Return what the terms of all rehearsals state. introduction: the text above the questions.
+
+    Their clock closes them when all have sent."""
     now = datetime.now(UTC)
     return {
         "title": plan.survey.name,
         "questions": {q.id: plan.survey.text_of(q.id) for q in plan.survey.questions},
+        "introduction": introduction,
         "period": "a demonstration",
         "opens": (now - timedelta(minutes=1)).strftime(TIME),
         "closes": (now + DAY).strftime(TIME),
@@ -136,12 +139,14 @@ def _shuffler(folder: Path) -> Starlette:
     return _mixer(ShufflerSettings(folder=folder, pause=LOOK))
 
 
-def _with_shuffler(plan: Plan, folder: Path, addresses: Mapping[str, str]) -> PreparedCollection:
+def _with_shuffler(
+    plan: Plan, folder: Path, addresses: Mapping[str, str], introduction: str
+) -> PreparedCollection:
     places, settings = (
         CollectorPlaces(folder / "collector"),
         ShufflerSettings(folder=folder / "shuffler"),
     )
-    stated = _terms(plan)
+    stated = _terms(plan, introduction)
     terms = ShufflerTerms(
         **stated,
         disposes=stated["closes"],
@@ -180,7 +185,9 @@ def _second_mixer(folder: Path) -> Starlette:
     return second_mixer(settings, bundle, _clock(folder, bundle))
 
 
-def _with_mixers(plan: Plan, folder: Path, addresses: Mapping[str, str]) -> PreparedCollection:
+def _with_mixers(
+    plan: Plan, folder: Path, addresses: Mapping[str, str], introduction: str
+) -> PreparedCollection:
     """Create the keys of each party; the inviter makes the bundle, and the others copy it."""
     of_inviter = InviterSettings(folder=folder / "inviter")
     of_first = FirstMixerSettings(folder=folder / "first-mixer")
@@ -189,7 +196,7 @@ def _with_mixers(plan: Plan, folder: Path, addresses: Mapping[str, str]) -> Prep
     key = setup.make_keys(of_first)
     configuration = {"key_configuration": new_key(places).encoded.hex()}
     terms = MixersTerms(
-        **_terms(plan),
+        **_terms(plan, introduction),
         disposes=(datetime.now(UTC) + 2 * DAY).strftime(TIME),
         runs=RUNS,
         inviter={"address": addresses["inviter"]},

@@ -121,21 +121,22 @@ def rehearse(
     guest: Guest | None = None,
     in_node: InNode | None = None,
     invited: int | None = None,
+    introduction: str = "",
 ) -> Rehearsed:
     """Make the keys and the bundle, invite, let everybody send, release, open.
 
     folder: empty, for the files of all services. advance: called with 1 for every upload. mixers:
     1 for a shuffler and a collector; 2 for an inviter, two mixers and a collector. guest: waits for
     one more person, at the survey page. in_node: the last of the people; all others use the client
-    in Python. invited: the number of invitations; by default as many as come. Raises ProtocolError
-    if an upload is refused, ReportsError if a release is not opened within minutes, or nothing can
-    be released.
+    in Python. invited: the number of invitations; by default as many as come. introduction: the
+    text above the questions. Raises ProtocolError if an upload is refused, ReportsError if a
+    release is not opened within minutes, or nothing can be released.
     """
     parties = PARTIES[mixers]
     with ExitStack() as running:
         doors = {name: running.enter_context(_door()) for name in parties.services}
         addresses = {name: _address(door) for name, door in doors.items()}
-        prepared = parties.prepare(plan, folder, addresses)
+        prepared = parties.prepare(plan, folder, addresses, introduction)
         bundle, collector = prepared.bundle, folder / "collector"
         strata = strata_of(bundle, people, None)
         due = _due(bundle, strata)

@@ -83,6 +83,7 @@ from incrowd.studio.question_form import (
 )
 from incrowd.studio.questionnaire import SetPart, fits_matrix
 from incrowd.studio.titles import table_title, titles_in
+from incrowd.studio.translations import untranslated
 from incrowd.studio.versions import versions_of
 from incrowd.survey.conditions import comparisons
 from incrowd.survey.questions import TYPES
@@ -792,6 +793,8 @@ def _rendered(
         job=imports.check_of(studio, project),
         fragment=is_fragment(request),
         words=words_in,
+        untranslated=untranslated(page.raw, (*page.languages, *also)),
+        condition_effect=_effect(project, page, view.open, language_of(request)),
         titles=(titles := titles_in(page.raw)),
         table_name=lambda ids: table_title(ids, titles),
         about=partial(_about, page),
@@ -826,6 +829,26 @@ async def expected(studio: Studio, request: Request) -> Response:
     except IncrowdError as error:
         parts = {"summary": None, "problems": lines(error, language)}
     return render(request, "design_expected.html", project=project, **parts)
+
+
+MOST_FORECAST = 60  # questions of a survey whose precision is estimated while it is designed
+
+
+def _effect(project: Project, page: Page, id: str, language: str) -> Phrase | None:
+    """Return how precise the answers to a question with a condition will be; None if that is not
+    known, or takes long."""
+    asked = next((each for each in page.questions if each.id == id), None)
+    if page.problems or not asked or not asked.condition or len(page.questions) > MOST_FORECAST:
+        return None
+    # Here, so that the studio starts without loading what plans.
+    from incrowd.planner.outlook import estimate
+    from incrowd.studio.interval_figures import asked_words
+
+    with suppress(IncrowdError):
+        tables = estimate(survey_in(page.raw, project.path)).tables
+        alone = (each.forecast for each in tables if tuple(each.questions) == (id,))
+        return next((asked_words(each, language) for each in alone), None)
+    return None
 
 
 def _about(page: Page, *parts: str) -> list[Problem]:

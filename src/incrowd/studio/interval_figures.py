@@ -166,7 +166,7 @@ def _table(
         mean=mean,
         hidden=forecast.cells - len(table.cells),
         advice=_advice(forecast),
-        asked=_asked(forecast, language),
+        asked=asked_words(forecast, language),
         within=tuple(_within(survey, each, language) for each in table.within),
         **_grouped(table, answers, language),
     )
@@ -203,7 +203,7 @@ def _advice(forecast: TableForecast) -> Phrase | None:
     return HARDLY_ASKED if asked and HALF_WIDTH * asked.standard_error > MOST_MARGIN else None
 
 
-def _asked(forecast: TableForecast, language: str) -> Phrase | None:
+def asked_words(forecast: TableForecast, language: str) -> Phrase | None:
     """Return how many people are asked a question, and how precise their answers are."""
     if forecast.asked is None or forecast.asked.share <= 0:
         return None

@@ -29,6 +29,7 @@ from incrowd.planner.plan import limit_plan
 from incrowd.studio.access import POLICY, PREVIEW
 from incrowd.studio.pages import Studio, language_of, lines, render, route
 from incrowd.studio.projects import Project
+from incrowd.studio.publication import introduction_of
 from incrowd.survey import Survey
 from incrowd.survey.surveys import survey_in
 
@@ -103,7 +104,7 @@ def preview_of(project: Project, version: str, address: str) -> Preview:
         raise UsageError.of("version", "studio.no-such-version", version=version)
     survey = shown(survey_in(document.content, project.path)).model_dump_json(by_alias=True)
     with _MAKING:
-        return _preview(survey, address)
+        return _preview(survey, introduction_of(project), address)
 
 
 def shown(survey: Survey) -> Survey:
@@ -120,11 +121,12 @@ _MAKING = threading.Lock()
 
 
 @lru_cache(maxsize=64)
-def _preview(survey: str, address: str) -> Preview:
+def _preview(survey: str, introduction: str, address: str) -> Preview:
     plan = limit_plan(Survey.model_validate_json(survey))
     now = datetime.now(UTC)
     closes = (now + OPEN_FOR).strftime(TIME)
     terms = ShufflerTerms(
+        introduction=introduction,
         period="preview",
         opens=(now - timedelta(days=1)).strftime(TIME),
         closes=closes,

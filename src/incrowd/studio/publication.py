@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
@@ -18,7 +19,7 @@ from incrowd.accountant.channels.base import rounded_down
 from incrowd.collection.claims import claims_of_plan
 from incrowd.collection.protocol.addresses import as_address, checked_address, host, location
 from incrowd.collection.protocol.bundle import TIME, TO_DELIVER, Runs, as_time
-from incrowd.errors import Place, Problem, Unfit, UsageError
+from incrowd.errors import IncrowdError, Place, Problem, Unfit, UsageError
 from incrowd.files import write_text
 from incrowd.guarantees.collected import guarantee_of
 from incrowd.guarantees.parties import Service as NamedService
@@ -172,6 +173,13 @@ def load_publication(project: Project) -> tuple[Publication, str]:
         return Publication(), version("")
     text = path.read_bytes().decode("utf-8", "replace")
     return parsed(read_toml(path, "publication")), version(text)
+
+
+def introduction_of(project: Project) -> str:
+    """Return the text above the questions; "" if there is none, or the choices cannot be read."""
+    with suppress(IncrowdError):
+        return load_publication(project)[0].introduction
+    return ""
 
 
 def save_publication(project: Project, publication: Publication, expected: str) -> None:

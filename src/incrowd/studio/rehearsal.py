@@ -43,7 +43,7 @@ from incrowd.reports.locking import locked
 from incrowd.simulation import invented, truth
 from incrowd.studio.evidence import plan_file
 from incrowd.studio.projects import Project
-from incrowd.studio.publication import needs_no_crowd
+from incrowd.studio.publication import introduction_of, needs_no_crowd
 from incrowd.survey import Survey
 
 FOLDER = "rehearsal"  # in the project
@@ -130,6 +130,7 @@ def run(
             advance=_counter(progress, people),
             mixers=mixers,
             guest=Person(progress, folder) if joining else None,
+            introduction=introduction_of(project),
         )
         progress(COUNTING)
         estimates = _estimates(planned, rehearsed, answers)

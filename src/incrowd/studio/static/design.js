@@ -130,6 +130,48 @@ document.addEventListener("htmx:after:swap", () => {
   (wanted ?? item?.querySelector("a[href], input:not([type=hidden])"))?.focus();
 });
 
+// The preview is as wide as a telephone or as the window, and shows the question that is being edited.
+function widen(wide) {
+  const design = document.getElementById("design");
+  if (wide) design.dataset.preview = "wide";
+  else delete design.dataset.preview;
+  for (const each of document.querySelectorAll("[data-preview][aria-pressed]"))
+    each.setAttribute("aria-pressed", String((each.dataset.preview === "wide") === wide));
+}
+document.addEventListener("click", (event) => {
+  const button = event.target.closest?.("button[data-preview]");
+  if (!button) return;
+  sessionStorage.setItem("preview", button.dataset.preview);
+  widen(button.dataset.preview === "wide");
+  showInPreview();
+});
+
+let looking = 0;
+function showInPreview() {
+  widen(sessionStorage.getItem("preview") === "wide");
+  clearTimeout(looking);
+  const number = document.querySelector(".question.is-open")?.id.replace("question-", "");
+  const frame = document.querySelector(".preview iframe");
+  if (number && frame) lookFor(frame, `q${number}-error`, 50);
+}
+
+/** Scrolls the preview to the question with an element, once its page is there. */
+function lookFor(frame, id, times) {
+  const shown = frame.contentDocument?.getElementById(id)?.closest(".item, .question");
+  if (!shown) {
+    if (times) looking = setTimeout(() => lookFor(frame, id, times - 1), 200);
+    return;
+  }
+  const part = shown.closest(".part");
+  for (const each of part.parentElement.querySelectorAll(".part")) each.hidden = each !== part;
+  for (let each = shown; each !== part; each = each.parentElement) each.hidden = false; // also if it has a condition
+  shown.style.outline = "3px solid #6cb0f5";
+  shown.style.outlineOffset = "4px";
+  frame.contentWindow.scrollTo(0, shown.getBoundingClientRect().top + frame.contentWindow.scrollY - 24);
+}
+document.addEventListener("htmx:after:swap", () => setTimeout(showInPreview));
+showInPreview();
+
 // The form for a new question shows the inputs of the chosen type.
 function showInputs() {
   const keys = document.querySelector("#add [name=type]:checked")?.dataset.keys.split(" ") ?? [];
