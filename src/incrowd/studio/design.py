@@ -444,8 +444,8 @@ def _add(raw: Raw, form: FormData) -> list[Operation]:
 
 def _order(_: Raw, form: FormData) -> list[Operation]:
     """Move or remove a question, as its buttons or its handle request."""
-    if moved := str(form.get("moved", "")):
-        return [PlaceQuestion(moved, str(form.get("before", "")))]
+    if dragged := str(form.get("moved", "")):
+        return [PlaceQuestion(dragged, str(form.get("before", "")))]
     for button, step in (("up", -1), ("down", 1)):
         if button in form:
             return [MoveQuestion(str(form[button]), step)]
