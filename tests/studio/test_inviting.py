@@ -8,45 +8,19 @@ import zipfile
 
 import pytest
 
-from incrowd.collection.invitations import InvitationFiles, remaining, write_invitations
-from incrowd.collection.mixer import setup
-from incrowd.collection.settings import ShufflerSettings
-from incrowd.studio.document import version
-from incrowd.studio.publication import Publication, save_publication
+from incrowd.collection.invitations import remaining
 from tests.oracles import qr
-from tests.oracles.make_vectors import INVITED, OPEN, SHUFFLER
+from tests.oracles.invited_project import SITE, SURVEY, published
+from tests.oracles.make_vectors import INVITED, OPEN
 from tests.oracles.studio import form_fields
 
-SURVEY = 'name = "Trial"\ncrowd = 1000\n[privacy]\nepsilon = 1.0\ndelta = 1e-6\n'
 PAGE = "/p/trial/publish/invitations"
-SITE = "https://survey.example"
 LIST = "Name,Mail\n" + "".join(f"Jörg {n},{n}@people.example\n" for n in range(5))
 
 
 @pytest.fixture
 def project(studio):
     return studio.projects.create("Trial", SURVEY)
-
-
-def published(project, bundle, here="shuffler", invitations=8):
-    """A project in which this person runs a service, with the bundle and its invitations."""
-    publication = Publication(
-        here=here, survey_page=SITE, invitations=invitations, organizations={"shuffler": "Uni"}
-    )
-    save_publication(project, publication, version(""))
-    folder = project.path / here
-    if here != "shuffler":
-        folder.mkdir()
-        (folder / "bundle.json").write_bytes(bundle.encoded)
-        return project
-    settings = ShufflerSettings(folder=folder)
-    folder.mkdir(mode=0o700)
-    setup.install(settings, bundle, SHUFFLER)
-    if invitations:
-        store = setup.open_store(settings)
-        write_invitations(store, invitations, InvitationFiles(project.path / "codes.csv"), SITE)
-        store.engine.dispose()
-    return project
 
 
 @pytest.fixture
