@@ -80,7 +80,7 @@ def test_titles_in_the_terminal_differ(capsys):
 
 def test_the_card_says_whom_questions_are_asked():
     rows = {ids: answers for ids, _, answers in asked(conditional().survey)}
-    assert rows[LONG] == (
+    assert str(rows[LONG]) == (
         "no or yes; or not asked, which is sent like any other; asked only if smokes = yes"
     )
     assert "asked only if" not in rows["smokes"]

@@ -195,3 +195,27 @@ def test_the_worst_pair_is_for_experts():
         pairs = (WorstPair(**each) for each in recomputed(found)["worst"])
         assert (worst := str(worst_pair(tuple(pairs)))) in found.symbols
         assert texts(found).count(worst) == 1
+
+
+ENGLISH_WORDS = re.compile(
+    r"\b(the|of|and|is|are|that|which|with|people|answers|sends|collector|shuffler|never|each)\b"
+)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_german_card_has_no_english_sentence(name):
+    """Answers and wordings are the survey's own; the names of answers in bits are not words."""
+    plan = PLANS[name]()
+    card = certified_card(plan, language="de")
+    own = " ".join(
+        [*plan.survey.languages, *(str(each.in_words()) for each in plan.survey.questions)]
+    )
+    said = [card.kind, card.heading, card.claim, card.strength, *card.symbols, *card.warnings]
+    for section in card.sections:
+        said += [section.title, *section.paragraphs]
+        if not section.title.startswith("Was gefragt wird"):
+            rows = section.grid.rows if section.grid else ()
+            said += [text for row in rows for text in row]
+    wrong = [text for text in said if ENGLISH_WORDS.search(text) and text not in own]
+    assert wrong == []
+    assert '<html lang="de">' in html(card) and "In Symbolen" in html(card)

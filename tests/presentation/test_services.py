@@ -157,8 +157,8 @@ def test_no_page_has_an_infinite_figure(plan, kind):
 def test_the_card_says_that_cells_are_sent_as_they_are():
     plan = services_plan()
     (example,) = examples(plan)
-    assert example.record == example.report == "“no / north”"
-    assert example.odds == "sent as it is" and example.facts["log_ratio"] == "unbounded"
+    assert str(example.record) == str(example.report) == "“no / north”"
+    assert str(example.odds) == "sent as it is" and example.facts["log_ratio"] == "unbounded"
     card = markdown(certified_card(plan))
     assert "changes them at random" not in card
     assert "what the two services add to its count" in card

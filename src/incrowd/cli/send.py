@@ -175,7 +175,7 @@ def _facts(device: Device) -> dict[str, Any]:
         "promise": guarantee_facts(promise, organizations_of(device.bundle))
         | {"redraw_tail": device.promise.tail},
         "terms": dict(device.terms),
-        "example": [each._asdict() | {"odds": each.odds} for each in device.example],
+        "example": [each.facts | {"odds": str(each.odds)} for each in device.example],
         "warnings": list(device.warnings),
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from incrowd.catalog.sentences import ENGLISH
 from incrowd.collection.claims import bundle_guarantee, claims_of, sealed_by
 from incrowd.collection.page.files import is_bundle
 from incrowd.collection.protocol.bundle import Bundle
@@ -28,16 +29,20 @@ def promise_of(path: Path) -> tuple[Plan, Guarantee, float]:
     return bundle.plan, bundle_guarantee(bundle), claims_of(bundle).tail
 
 
-def card_of(path: Path, proof: Enclosure | None = None) -> Card:
+def card_of(path: Path, proof: Enclosure | None = None, language: str = ENGLISH) -> Card:
     """Return the card for the file of a plan or of a bundle, certified today.
 
     For a bundle, it states the guarantee of its collection, which is weaker if one party both mixes
-    and opens the reports. proof: an enclosure of that guarantee's delta, if it was computed. Raises
-    PlanError if the guarantee does not hold.
+    and opens the reports. language: that of the card. proof: an enclosure of that guarantee's
+    delta, if it was computed. Raises PlanError if the guarantee does not hold.
     """
     if not is_bundle(path):
-        return certified_card(Plan.load(path), path.name, proof=proof)
+        return certified_card(Plan.load(path), path.name, proof=proof, language=language)
     bundle = Bundle.parse(path.read_bytes())
     return certified_card(
-        bundle.plan, promise=bundle_guarantee(bundle), sealed=sealed_by(bundle), proof=proof
+        bundle.plan,
+        promise=bundle_guarantee(bundle),
+        sealed=sealed_by(bundle),
+        proof=proof,
+        language=language,
     )

@@ -1,12 +1,13 @@
 """A guarantee card: what a plan asks, sends and guarantees, for people who approve surveys.
 
-Everything here is plain text; the templates convert it to HTML or Markdown, and escape it.
+Everything here is plain text in one language; the templates convert it to HTML or Markdown, and
+escape it. Facts, for JSON, are in English.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from datetime import date
 from importlib.metadata import version
@@ -14,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.codes import WorstPair
-from incrowd.catalog.sentences import FileDigest
+from incrowd.catalog.sentences import ENGLISH, FileDigest, Sentence, sentence, translated
 from incrowd.errors import PlanError
 from incrowd.guarantees.parties import added_by
-from incrowd.guarantees.strength import is_practically_none
+from incrowd.guarantees.strength import Strength, strength
 from incrowd.number_text import bound
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.message import message_facts
@@ -26,6 +27,7 @@ from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.example import examples
 from incrowd.presentation.guarantee_text import TransportFacts
 from incrowd.presentation.plan_text import (
+    PlanLine,
     PlanRow,
     asked,
     hidden_by_pieces,
@@ -37,6 +39,7 @@ from incrowd.presentation.plan_text import (
 from incrowd.presentation.shell import rendered
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.verification import verify
+from incrowd.views import Line
 
 if TYPE_CHECKING:
     from incrowd.accountant.proved import Enclosure
@@ -58,20 +61,49 @@ class Certified(NamedTuple):
     proof: Enclosure | None = None
 
 
+CardText = str | Sentence
+
+
 class CardTable(NamedTuple):
     """A table; its head can be empty. The first cell of each row is its label."""
 
-    head: PlanRow
-    rows: tuple[PlanRow, ...]
+    head: Line
+    rows: tuple[Line, ...]
 
 
 class Section(NamedTuple):
     """A heading, paragraphs, and a table, or lines to type or to compare."""
 
     title: str
-    paragraphs: tuple[str, ...] = ()
+    paragraphs: Line = ()
     grid: CardTable | None = None
-    code: tuple[str, ...] = ()
+    code: Line = ()
+
+
+class _Words(NamedTuple):
+    """The language of a card."""
+
+    language: str
+
+    def line(self, texts: Iterable[CardText]) -> Line:
+        """Return texts in the language."""
+        return tuple(translated(text, self.language) for text in texts)
+
+    def section(
+        self, title: Sentence, texts: Iterable[CardText] = (), grid: CardTable | None = None
+    ) -> Section:
+        """Return a section without code."""
+        return Section(translated(title, self.language), self.line(texts), grid)
+
+    def table(self, head: PlanRow, rows: Iterable[PlanRow]) -> CardTable:
+        """Return the first rows of a table; in a long table, the last row states how many are left
+        out."""
+        first = tuple(rows)
+        if len(first) > MOST_ROWS:
+            blank = ("",) * (len(first[0]) - 1)
+            rest = sentence("cards.more-rows", number=len(first) - MOST_ROWS)
+            first = *first[:MOST_ROWS], (rest, *blank)
+        return CardTable(self.line(head), tuple(map(self.line, first)))
 
 
 class Card(NamedTuple):
@@ -84,7 +116,10 @@ class Card(NamedTuple):
     claim: str
     symbols: tuple[str, ...]
     warnings: tuple[str, ...]
+    strength: str
     sections: tuple[Section, ...]
+    in_symbols: str
+    language: str
     facts: dict[str, Any]
 
 
@@ -106,72 +141,58 @@ def card(
     name: str = "plan.json",
     promise: Guarantee | None = None,
     sealed: TransportFacts | None = None,
+    language: str = ENGLISH,
 ) -> Card:
     """Return the card of a plan that was just certified. name: the name of the plan's file, for the
-    command.
+    command. language: that of the card's own texts.
 
     promise, sealed: those of a collection over a network, if its bundle is known; by default the
     plan's.
     """
-    promise = promise or plan.guarantee
-    empty = is_practically_none(promise, plan.survey.crowd)
-    kind = "Guarantee card, computed" if empty else "Guarantee card, certified"
-    kind = kind if promise.proved else "Privacy card, computed"
+    promise, words, people = promise or plan.guarantee, _Words(language), plan.survey.crowd
+    word = strength(promise, people)
+    kind = "cards.computed-guarantee" if word == "practically-none" else "cards.certified"
+    kind = kind if promise.proved else "cards.computed"
     command = f"incrowd verify {shlex.quote(name)}"
+    heading, claim, kind_text, shown, symbols = words.line(
+        (
+            guarantee_text.guarantee_heading(promise),
+            guarantee_text.promise_sentence(promise),
+            Sentence(kind, {"on": certified.on.isoformat(), "version": certified.version}),
+            _strength(promise, word),
+            sentence("presentation.in-symbols"),
+        )
+    )
+    worst = certified.worst if _is_plans(promise, plan) else promise.worst
     return Card(
         title=plan.survey.name,
-        proved=promise.proved,
-        kind=f"{kind} on {certified.on.isoformat()} by incrowd {certified.version}",
-        heading=str(guarantee_text.guarantee_heading(promise)),
-        claim=str(guarantee_text.promise_sentence(promise)),
-        symbols=(
-            str(guarantee_text.guarantee_symbols(promise)),
-            str(guarantee_text.guarantee_formula(promise)),
-            str(
-                guarantee_text.worst_pair(
-                    certified.worst if _is_plans(promise, plan) else promise.worst
-                )
-            ),
+        proved=promise.proved and word != "practically-none",
+        kind=kind_text,
+        heading=heading,
+        claim=claim,
+        symbols=words.line(
+            (
+                guarantee_text.guarantee_symbols(promise),
+                guarantee_text.guarantee_formula(promise),
+                guarantee_text.worst_pair(worst),
+            )
         ),
-        warnings=tuple(map(str, guarantee_text.warnings(promise, plan.survey.crowd))),
-        sections=tuple(_sections(plan, promise, certified, command, sealed)),
+        warnings=words.line(
+            sentence("promises.warning", text=text)
+            for text in guarantee_text.warnings(promise, people)
+        ),
+        strength=shown if promise.proved else "",
+        sections=tuple(_sections(plan, promise, certified, command, sealed, words)),
+        in_symbols=symbols,
+        language=language,
         facts=_facts(plan, promise, certified, command, sealed),
     )
 
 
-_SENT = (
-    "The device writes the answers as bits and changes them at random before anything leaves it. "
-    "The probabilities are fixed and public."
-)
-_SENT_CELLS = (
-    "The device seals the cells that the answers are in, as they are, and a dummy wherever they "
-    "are in none, so that what it sends is always alike. The shuffler adds invented reports to "
-    "each cell, and the collector adds noise to each count before it writes or shows anything. "
-    "Both laws are fixed and public; they are drawn anew for each release."
-)
-_CURATED = (
-    "The party that holds the answers counts them, and adds noise to the count of each cell before "
-    "it writes or shows anything. The law of the noise is fixed and public."
-)
-_SEVERAL = "All reports of one person are counted together"
-_UNLINKED = "; nothing may reveal which of them belong together"
-_EXAMPLE = (
-    "Whatever is sent could have come from any answer. The odds compare the answer that is most "
-    "likely to give exactly these bits with the one that is least likely to."
-)
-_OWN_CELLS = (
-    "A piece of cells to which the services add noise is sent as it is, with no odds to compare. "
-    "What protects the person is what the two services add to its count: neither knows what the "
-    "other one added."
-)
-_CHECK = (
-    "The first line recomputes the figures from the plan alone, and fails if they do not hold. "
-    "The second is the plan's SHA-256 digest: reports carry it, and a plan with another digest is "
-    "another plan."
-)
-_PLAN_ALONE = (
-    " This is about the plan alone: for this collection, the weaker guarantee above holds."
-)
+def _strength(promise: Guarantee, word: Strength) -> Sentence:
+    """Return how strong a promise is, and what that leaves to a guess."""
+    guess = guarantee_text.guess_sentence(promise.epsilon, promise.delta)
+    return sentence("cards.strength", strength=guarantee_text.strength_words(word), guess=guess)
 
 
 def _is_plans(promise: Guarantee, plan: Plan) -> bool:
@@ -185,13 +206,22 @@ def _sections(
     certified: Certified,
     command: str,
     sealed: TransportFacts | None,
+    words: _Words,
 ) -> Iterator[Section]:
-    yield from _asked(plan.survey)
-    head: PlanRow = ("travel together", "from each person", "noise")
-    several = sum(message.reports_each for message in plan.messages) > 1
-    texts = (*_how_sent(plan, promise), *((_several(promise),) if several else ()))
-    yield Section("What is sent", texts, _cut(head, sent(plan)))
-    head = ("question", "an answer", "its bits", "may be sent as", "odds")
+    yield from _asked(plan.survey, words)
+    head: PlanRow = _head("cards.travel-together", "cards.from-each", "cards.noise")
+    texts = [*_how_sent(plan, promise)]
+    if sum(message.reports_each for message in plan.messages) > 1:
+        shuffled = analysis(promise.analysis).shuffled
+        texts.append(sentence("cards.counted-unlinked" if shuffled else "cards.counted-together"))
+    yield words.section(sentence("cards.what-is-sent"), texts, words.table(head, sent(plan)))
+    head = _head(
+        "presentation.question-column",
+        "cards.an-answer",
+        "cards.its-bits",
+        "cards.may-be-sent",
+        "presentation.odds",
+    )
     named = plan.survey.label_of
     rows = (
         (
@@ -203,18 +233,29 @@ def _sections(
         )
         for e in examples(plan)
     )
-    shown = [_EXAMPLE] if _by_devices(plan) else []
-    shown += [_OWN_CELLS] if plan.by_services else []
+    shown = [sentence("cards.any-answer")] if _by_devices(plan) else []
+    shown += [sentence("cards.cells-as-they-are")] if plan.by_services else []
     shown += hidden_by_pieces(plan, promise)
-    yield Section("A made-up example", tuple(shown), _cut(head, rows))
-    yield Section("Who sees what", (), _cut((), who_sees_what(plan, promise, sealed)))
+    yield words.section(sentence("cards.example"), shown, words.table(head, rows))
+    seen = words.table((), who_sees_what(plan, promise, sealed))
+    yield words.section(sentence("cards.who-sees-what"), (), seen)
     whole = _is_plans(promise, plan)
-    computed = _computed(plan, certified) + ("" if whole else _PLAN_ALONE)
-    computed += _proved(certified.proof, promise)
-    rest = (*rests_on(plan, promise, sealed), ("Computed", computed))
-    yield Section("What it rests on", (), CardTable((), rest))
-    check = _CHECK if whole else _CHECK + _PLAN_ALONE
-    yield Section("How to check it", (check,), code=(command, plan.digest))
+    computed = _of_plan(_computed(plan, certified), whole)
+    computed = _proved(computed, certified.proof, promise)
+    rest = *rests_on(plan, promise, sealed), (sentence("cards.computed-row"), computed)
+    yield words.section(sentence("cards.rests-on"), (), words.table((), rest))
+    check = _of_plan(sentence("cards.check"), whole)
+    section = words.section(sentence("cards.how-to-check"), (check,))
+    yield section._replace(code=(command, plan.digest))
+
+
+def _head(*codes: str) -> PlanRow:
+    return tuple(map(Sentence, codes))
+
+
+def _of_plan(text: Sentence, whole: bool) -> Sentence:
+    """Add that a text is about the plan alone, unless its promise holds as a whole."""
+    return text if whole else sentence("cards.plan-alone", text=text)
 
 
 def _by_devices(plan: Plan) -> bool:
@@ -222,63 +263,57 @@ def _by_devices(plan: Plan) -> bool:
     return not all(message.by_services for message in plan.messages)
 
 
-def _how_sent(plan: Plan, promise: Guarantee) -> Iterator[str]:
+def _how_sent(plan: Plan, promise: Guarantee) -> Iterator[Sentence]:
     """Yield how answers become what is sent."""
     if _by_devices(plan):
-        yield _SENT
+        yield sentence("cards.sent-randomized")
     if plan.by_services:
-        yield _CURATED if added_by(promise) == "curator" else _SENT_CELLS
+        curated = added_by(promise) == "curator"
+        yield sentence("cards.sent-curated" if curated else "cards.sent-cells")
 
 
-def _asked(survey: Survey) -> Iterator[Section]:
+def _asked(survey: Survey, words: _Words) -> Iterator[Section]:
     """Yield the questions in every language; only their ids if they have no wording."""
     if not any(wording(survey, question.id) for question in survey.questions):
         rows = ((ids, given) for ids, _, given in asked(survey))
-        yield Section("What is asked", (), _cut(("question", "answers"), rows))
+        grid = words.table(_head("presentation.question-column", "cards.answers"), rows)
+        yield words.section(sentence("cards.what-is-asked"), (), grid)
         return
-    head = ("question", "as people read it", "answers")
+    head = _head("presentation.question-column", "cards.as-read", "cards.answers")
     for language in survey.languages:
-        several = f" ({language})" if len(survey.languages) > 1 else ""
-        yield Section(f"What is asked{several}", (), _cut(head, asked(survey, language)))
+        title = sentence("cards.what-is-asked")
+        if len(survey.languages) > 1:
+            title = sentence("cards.what-is-asked-in", language=language)
+        yield words.section(title, (), words.table(head, asked(survey, language)))
 
 
-def _several(promise: Guarantee) -> str:
-    """Return the note for plans in which one person sends several reports."""
-    return f"{_SEVERAL}{_UNLINKED if analysis(promise.analysis).shuffled else ''}."
-
-
-def _cut(head: PlanRow, rows: Iterator[PlanRow]) -> CardTable:
-    """Return the first rows of a table; in a long table,
-    the last row states how many are left out."""
-    first = tuple(rows)
-    if len(first) <= MOST_ROWS:
-        return CardTable(head, first)
-    blank = ("",) * (len(first[0]) - 1)
-    rest = (f"and {len(first) - MOST_ROWS:,} more, in the plan", *blank)
-    return CardTable(head, (*first[:MOST_ROWS], rest))
-
-
-def _computed(plan: Plan, certified: Certified) -> str:
+def _computed(plan: Plan, certified: Certified) -> Sentence:
     """Return the computed figure, rounded up."""
     promise = plan.guarantee
-    delta = bound(certified.delta)
-    allowed = f" ({bound(promise.delta, 12)} allowed)" if promise.delta else ""
-    return (
-        f"On {certified.on.isoformat()} by incrowd {certified.version}: δ ≤ {delta} at "
-        f"ε = {bound(promise.epsilon, 6)}{allowed}."
-    )
+    figures = {
+        "on": certified.on.isoformat(),
+        "version": certified.version,
+        "delta": bound(certified.delta),
+        "epsilon": bound(promise.epsilon, 6),
+        "allowed": bound(promise.delta, 12),
+    }
+    return Sentence("cards.recomputed-allowed" if promise.delta else "cards.recomputed", figures)
 
 
-def _proved(proof: Enclosure | None, promise: Guarantee) -> str:
-    """Return what an independent program proved of the guarantee on the card."""
+def _proved(text: Sentence, proof: Enclosure | None, promise: Guarantee) -> Sentence:
+    """Add what an independent program proved of the guarantee on the card."""
     if proof is None:
-        return ""
-    shuffled = promise.crowd is not None and analysis(promise.analysis).shuffled
-    crowd = f"in a crowd of {promise.crowd:,}" if shuffled else "without a crowd"
-    return (
-        " Of the guarantee on this card, an independent program proved "
-        f"δ ≤ {proof.delta_high} at ε = {bound(float(proof.epsilon), 6)} {crowd}, in interval "
-        f"arithmetic, in {proof.seconds:.1f} s."
+        return text
+    crowd = sentence("cards.without-crowd")
+    if promise.crowd is not None and analysis(promise.analysis).shuffled:
+        crowd = sentence("cards.in-a-crowd", number=promise.crowd)
+    return sentence(
+        "cards.proved",
+        text=text,
+        delta=str(proof.delta_high),
+        epsilon=bound(float(proof.epsilon), 6),
+        crowd=crowd,
+        seconds=proof.seconds,
     )
 
 
@@ -308,11 +343,15 @@ def _facts(
         "questions": [_question_facts(question) for question in plan.survey.questions],
         "messages": [message_facts(message) for message in plan.messages],
         "example": [e.facts for e in examples(plan)],
-        "who_sees_what": dict(who_sees_what(plan, promise, sealed)),
-        "rests_on": dict(rests_on(plan, promise, sealed)),
+        "who_sees_what": _in_english(who_sees_what(plan, promise, sealed)),
+        "rests_on": _in_english(rests_on(plan, promise, sealed)),
         "earlier": [{"survey": a.survey.name, "digest": a.digest} for a in plan.earlier],
         "memoized": list(plan.memoized),
     }
+
+
+def _in_english(lines: Iterable[PlanLine]) -> dict[str, str]:
+    return {str(name): str(text) for name, text in lines}
 
 
 def _question_facts(question: AnyQuestion) -> dict[str, Any]:
@@ -328,17 +367,18 @@ def certified_card(
     promise: Guarantee | None = None,
     sealed: TransportFacts | None = None,
     proof: Enclosure | None = None,
+    language: str = ENGLISH,
 ) -> Card:
     """Return the guarantee card of a plan, with its certificate recomputed and dated today.
 
     name: the name of the plan's file, for the command on the card. promise: the guarantee of a
     collection by the plan, from `guarantee_of`, if that is known. sealed: how its reports travel.
-    proof: an enclosure of the guarantee's delta, if it was computed. Raises PlanError if the plan
-    does not keep its guarantee.
+    language: that of the card. proof: an enclosure of the guarantee's delta, if it was computed.
+    Raises PlanError if the plan does not keep its guarantee.
     """
     verification = verify(plan)
     if not verification.plan_holds:
         raise PlanError.of("plan", "shared.too-little-noise", value=FileDigest(plan.digest))
     figures = verification.certificate.delta.upper, verification.certificate.worst
     certified = Certified(date.today(), version("incrowd"), *figures, proof)
-    return card(plan, certified, name, promise, sealed)
+    return card(plan, certified, name, promise, sealed, language)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from incrowd.accountant.channels.base import Channel
 from incrowd.accountant.schema import Domain
+from incrowd.catalog.sentences import Sentence, joined, sentence
 from incrowd.encoding.bloom import places
 from incrowd.number_text import factor
 from incrowd.plans import CellsMessage, Plan
@@ -33,22 +35,25 @@ class Example(NamedTuple):
 
     questions: tuple[str, ...]
     answers: tuple[str, ...]
-    record: str
-    report: str
+    record: str | Sentence
+    report: str | Sentence
     log_ratio: float
 
     @property
-    def odds(self) -> str:
+    def odds(self) -> Sentence:
         """The ratio for people."""
         if self.log_ratio == math.inf:
-            return "sent as it is"
+            return sentence("cards.as-it-is")
         most = factor(self.log_ratio)
-        return "practically certain" if most is None else f"{most} to 1"
+        if most is None:
+            return sentence("cards.nearly-certain")
+        return sentence("cards.to-one", odds=most)
 
     @property
     def facts(self) -> dict[str, Any]:
         """The example as JSON-ready data."""
-        return self._asdict() | {"log_ratio": written_epsilon(self.log_ratio)}
+        texts = {"record": str(self.record), "report": str(self.report)}
+        return self._asdict() | texts | {"log_ratio": written_epsilon(self.log_ratio)}
 
 
 def examples(plan: Plan) -> tuple[Example, ...]:
@@ -110,7 +115,8 @@ def _pieces(plan: Plan, message: CellsMessage) -> Example:
     block = message.crossing.blocks[0]
     single, others = block.shape == (1,), message.record_bits - 1
     answers = tuple(cell_answers(plan.survey.question(id))[int(single)] for id in block.questions)
-    piece = report = _either(plan, block) if message.parities else f"“{BETWEEN.join(answers)}”"
+    piece = _either(plan, block) if message.parities else _piece(answers)
+    report = piece
     if message.by_services:
         return Example(block.questions, answers, piece, report, math.inf)
     noise = message.flips
@@ -121,16 +127,21 @@ def _pieces(plan: Plan, message: CellsMessage) -> Example:
         else:
             place = np.unravel_index(1 + int(draw * (block.size - 1)), block.shape)
             parts = zip(message.questions, place, strict=True)
-            drawn = BETWEEN.join(cell_answers(question)[at] for question, at in parts)
-            invented = f"“{drawn}”"
-        report = f"{piece}, and {others * noise.q:.2g} invented pieces such as {invented}"
+            invented = _piece([cell_answers(question)[at] for question, at in parts])
+        number = f"{others * noise.q:.2g}"
+        report = sentence("cards.with-invented", piece=piece, number=number, invented=invented)
     return Example(block.questions, answers, piece, report, noise.epsilon)
 
 
-def _either(plan: Plan, block: Block) -> str:
+def _piece(answers: Sequence[str]) -> Sentence:
+    """Return the statement that a piece of cells makes."""
+    return sentence("cards.this-answer", answer=BETWEEN.join(answers))
+
+
+def _either(plan: Plan, block: Block) -> Sentence:
     """Return the statement that the parity of two questions makes."""
-    given = (f"{id} {cell_answers(plan.survey.question(id))[1]}" for id in block.questions)
-    return f"“either {' or '.join(given)}, not both”"
+    given = [f"{id} {cell_answers(plan.survey.question(id))[1]}" for id in block.questions]
+    return sentence("cards.either", answers=joined("shared.or", given))
 
 
 def _whole_answer(plan: Plan, question: AnyQuestion, channel: Channel) -> Example:
@@ -161,8 +172,8 @@ def _draws(plan: Plan, id: str, number: int) -> np.ndarray:
     return np.array([int.from_bytes(digest[:4], "big") for digest in hashed]) / 2**32
 
 
-def _shown(bits: np.ndarray) -> str:
+def _shown(bits: np.ndarray) -> str | Sentence:
     """Return the bits; for a long record, the number of set bits."""
     if len(bits) <= SHOWN_BITS:
         return "".join(map(str, bits.tolist()))
-    return f"{len(bits):,} bits, {int(bits.sum()):,} of them set"
+    return sentence("cards.set-bits", bits=len(bits), number=int(bits.sum()))

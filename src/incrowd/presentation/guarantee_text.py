@@ -334,7 +334,7 @@ def guarantee_symbols(guarantee: Guarantee) -> Sentence:
     if guarantee.epsilon == math.inf:
         return sentence("promises.no-pair")
     figures = {"epsilon": bound(guarantee.epsilon, 6), "delta": bound(guarantee.delta)}
-    pair = Sentence("promises.pair", figures)
+    pair = Sentence("promises.pair-proved" if guarantee.proved else "promises.pair", figures)
     more: Sentence | str = ""
     if analysis(guarantee.analysis).shuffled:
         more = sentence("promises.then", text=without_shuffler(guarantee))
@@ -346,7 +346,7 @@ def guarantee_symbols(guarantee: Guarantee) -> Sentence:
         crowd = sentence("promises.crowd-of", number=guarantee.crowd)
     return sentence(
         "promises.symbols",
-        pair=sentence("promises.pair-proved", pair=pair) if guarantee.proved else pair,
+        pair=pair,
         analysis=guarantee.analysis,
         crowd=crowd,
         more=more,

@@ -8,7 +8,7 @@ from typing import Any
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.schema import Domain, Part
-from incrowd.catalog.sentences import text_list
+from incrowd.catalog.sentences import Sentence, joined, listed, sentence
 from incrowd.guarantees.parties import AddedBy, Service, added_by
 from incrowd.number_text import factor
 from incrowd.plans import Guarantee, Message, Plan
@@ -18,17 +18,18 @@ from incrowd.presentation.guarantee_text import (
     Organizations,
     TransportFacts,
     against_sentence,
-    assumption_text,
+    assumptions_sentence,
     local_figures,
     mixed_twice,
     promise_lines,
     recorded_sentence,
+    service_name,
     without_shuffler,
 )
 from incrowd.survey import AnyQuestion, Survey
 
-PlanRow = tuple[str, ...]
-PlanLine = tuple[str, str]
+PlanRow = tuple[str | Sentence, ...]
+PlanLine = tuple[Sentence, Sentence]
 
 GUESS = 0.3  # the chance that a guess about an answer is right before anything is sent
 
@@ -38,13 +39,15 @@ def asked(survey: Survey, language: str = "") -> Iterator[PlanRow]:
 
     Questions without wording and with the same answers share a line.
     """
-    alike: dict[PlanLine, list[str]] = {}
+    alike: dict[str, tuple[PlanRow, list[str]]] = {}
     for question in survey.questions:
-        answers = survey.answers_of(question.id, language)
-        whom = "" if question.asked_if is None else f"; asked only if {question.asked_if}"
-        texts = (wording(survey, question.id, language), f"{answers}{whom}")
-        alike.setdefault(texts, []).append(question.id)
-    return ((", ".join(ids), *texts) for texts, ids in alike.items())
+        answers: str | Sentence = survey.answers_of(question.id, language)
+        if question.asked_if is not None:
+            condition = str(question.asked_if)
+            answers = sentence("cards.asked-only-if", answers=answers, condition=condition)
+        texts = wording(survey, question.id, language), answers
+        alike.setdefault(f"{texts[0]} {answers}", (texts, []))[1].append(question.id)
+    return ((", ".join(ids), *texts) for texts, ids in alike.values())
 
 
 def wording(survey: Survey, id: str, language: str = "") -> str:
@@ -52,11 +55,6 @@ def wording(survey: Survey, id: str, language: str = "") -> str:
     if survey.question(id).text is None:
         return survey.help_of(id, language)
     return f"{survey.text_of(id, language)} {survey.help_of(id, language)}".strip()
-
-
-def open_named(survey: Survey) -> str:
-    """Return the ids of the open questions, as "faculty and year"."""
-    return " and ".join(question.id for question in survey.open)
 
 
 def word_notes(survey: Survey) -> Iterator[str]:
@@ -69,53 +67,55 @@ def sent(plan: Plan) -> Iterator[PlanRow]:
 
     Messages of one question that are otherwise alike share a line.
     """
-    lines: dict[tuple[PlanLine, int | None], list[str]] = {}
+    lines: dict[tuple[str, int | None], tuple[PlanRow, list[str]]] = {}
     for number, message in enumerate(plan.messages):
-        several, how = len(message.ids) > 1, (_reports(message), _noise(message))
-        lines.setdefault((how, number if several else None), []).extend(message.ids)
-    for (how, joint), ids in lines.items():
-        each = "each alone: " if len(ids) > 1 and joint is None else ""
-        yield f"{each}{', '.join(ids)}", *how
+        several = len(message.ids) > 1
+        how: PlanRow = (_reports(message), _noise(message))
+        key = f"{how[0]} {how[1]}", number if several else None
+        lines.setdefault(key, (how, []))[1].extend(message.ids)
+    for (_, joint), (how, ids) in lines.items():
+        alone = len(ids) > 1 and joint is None
+        named = sentence("cards.each-alone", ids=ids) if alone else ", ".join(ids)
+        yield named, *how
 
 
-def _reports(message: Message) -> str:
-    if message.by_services:
-        exactly, cells = int(message.reports_each), message.record_bits
-        which = f"one of {cells:,} cells" if cells > 1 else f"“{message.questions[0].recorded[1]}”"
-        pieces = "1 piece, which names" if exactly == 1 else f"{exactly:,} pieces, each naming"
-        return f"always {pieces} {which}, or is a dummy"
-    if message.cells:
-        about, cells = f"{message.reports_each:,.1f}", message.record_bits
-        which = f"one of {cells:,} cells" if cells > 1 else f"“{message.questions[0].recorded[1]}”"
-        if message.parities:
-            which = f"a pair, of {cells:,} pairs of answers, of which exactly one was given"
-        return f"{about} pieces on average, each naming {which}"
-    bits, copies = message.bits, message.copies
-    return f"{copies:,} report{'s' if copies > 1 else ''} of {bits:,} bit{'s' if bits > 1 else ''}"
+def _reports(message: Message) -> Sentence:
+    if not message.cells:
+        return sentence("cards.bits-of-reports", copies=message.copies, bits=message.bits)
+    cells = message.record_bits
+    if message.parities and not message.by_services:
+        cell = sentence("cards.pair-of-answers", cells=cells)
+    elif cells > 1:
+        cell = sentence("cards.one-of-cells", cells=cells)
+    else:
+        cell = sentence("cards.this-answer", answer=message.questions[0].recorded[1])
+    if not message.by_services:
+        about = f"{message.reports_each:,.1f}"
+        return sentence("cards.pieces-on-average", about=about, cell=cell)
+    exactly = int(message.reports_each)
+    if exactly == 1:
+        return sentence("cards.piece", cell=cell)
+    return sentence("cards.pieces", number=exactly, cell=cell)
 
 
-def _noise(message: Message) -> str:
+def _noise(message: Message) -> str | Sentence:
     """Return the planner's noise, then that of the questions with a randomizer in the survey."""
     if message.added is not None:
-        return (
-            "none by the device; the shuffler and the collector each add noise to the count of "
-            f"each cell, with a standard deviation of {message.added.deviation:.3g} people, at "
-            f"most {message.added.reach:,} up or down"
-        )
-    texts: list[str] = []
+        law = message.added
+        return sentence("cards.noise-of-services", deviation=law.deviation, reach=law.reach)
+    texts: list[Sentence] = []
     if message.noise is not None:
-        flipped = (message.noise.sentence, message.reused)
-        texts.append(text_list(filter(None, flipped), "shared.comma"))
+        text = message.noise.sentence
+        texts.append(sentence("cards.drawn-once", text=text) if message.reused else text)
     channels = message.channels
     for question in message.questions:
         if question.randomizer:
-            reused = ", the flips drawn once and reused" if question.randomizer.memoized else ""
-            sentence = channels[question.id].sentence
-            texts.append(f"{question.id} ({question.randomizer.kind}{reused}): {sentence}")
-    return "; ".join(texts)
-
-
-_KEY = " It keeps a secret key for the permanent responses; the key never leaves it either."
+            memoized, kind = question.randomizer.memoized, question.randomizer.kind
+            code = "cards.of-question-once" if memoized else "cards.of-question"
+            texts.append(
+                sentence(code, id=question.id, kind=kind, text=channels[question.id].sentence)
+            )
+    return joined("shared.first-then", texts)
 
 
 def who_sees_what(
@@ -123,130 +123,117 @@ def who_sees_what(
 ) -> Iterator[PlanLine]:
     """Yield what the device, those who mix, the analyst and the public see. promise: what holds.
     sealed: how the reports travel, if a bundle is known."""
-    adding, key = added_by(promise), _KEY if plan.memoized else ""
-    leaves = "which never leave it." if adding is None else _AS_THEY_ARE[adding]
-    yield "Device, or holder of the answers", f"The original answers, {leaves}{key}"
+    adding = added_by(promise)
+    leaves = sentence("cards.never-leave" if adding is None else _AS_THEY_ARE[adding])
+    if plan.memoized:
+        leaves = sentence("cards.keeps-key", text=leaves)
+    yield sentence("cards.device"), leaves
     if adding:
         yield from _adding_noise(plan, adding)
     elif mixed_twice(promise):
         yield from _services(plan, promise, sealed.organizations if sealed else {})
     else:
         yield from _one_shuffler(plan, promise)
-    published = (
-        "The reports may be published too: the guarantee already allows for this."
-        if adding is None
-        else "Only counts with all noise are published, and no reports of cells."
-    )
-    yield (
-        "Public",
-        f"The questions, this plan, who takes part, and the tables with their errors. {published}",
-    )
+    published = "cards.public-reports" if adding is None else "cards.public-counts"
+    yield sentence("cards.public"), sentence(published)
 
 
-_SEALED_CELLS = (
-    "which leave it sealed and unlinked: each piece names a cell that the person is in, as it is."
-)
 _AS_THEY_ARE: dict[AddedBy, str] = {
-    "services": _SEALED_CELLS,
-    "curator": "all of them. Only counts with noise leave it.",
-    "exposed": _SEALED_CELLS,
+    "services": "cards.leave-sealed",
+    "curator": "cards.leave-counted",
+    "exposed": "cards.leave-sealed",
 }
+
+
+def _open_ids(plan: Plan) -> str | Sentence:
+    """Return the ids of the open questions as a list; "" if there are none."""
+    ids = [question.id for question in plan.survey.open]
+    return listed(ids) if ids else ""
+
+
+def _of(plan: Plan, code: str, openly: str, **more: Any) -> Sentence:
+    """Return the sentence with the first code, or the second one if questions are open."""
+    return Sentence(openly if plan.survey.open else code, {"ids": _open_ids(plan), **more})
 
 
 def _adding_noise(plan: Plan, adding: AddedBy) -> Iterator[PlanLine]:
     """Yield what those see who add noise to counts."""
-    openly, strata = (" and the answers to " + open_named(plan.survey), " of each stratum")
-    openly, strata = (openly, strata) if plan.survey.open else ("", "")
     if adding == "services":
         yield (
-            "Shuffler",
-            f"Who sends{openly}, sealed reports that it cannot read, and the published results. It "
-            "adds invented reports to each cell, always as many in all, and passes on everything "
-            "in random order, without names or times.",
+            sentence("cards.shuffler"),
+            _of(plan, "cards.shuffler-adds", "cards.shuffler-adds-open"),
         )
         yield (
-            "Collector",
-            f"The reports{strata} in random order, among them those that the shuffler invented, "
-            "and how many people took part. It adds noise to the counts before it writes or shows "
-            "anything.",
+            sentence("cards.collector"),
+            _of(plan, "cards.collector-adds", "cards.collector-adds-open"),
         )
     elif adding == "exposed":
-        yield (
-            "Whoever runs the services",
-            "Who sends, and every answer. Noise is added to the counts before anything is "
-            "published.",
-        )
+        yield sentence("cards.operator"), sentence("cards.operator-sees")
     if adding != "curator":
-        yield "Both services together", "Every answer, and whose it is. Nothing is left then."
+        yield sentence("cards.both-services"), sentence("cards.both-see")
 
 
 def _one_shuffler(plan: Plan, promise: Guarantee) -> Iterator[PlanLine]:
-    openly = plan.survey.open
     if not analysis(promise.analysis).shuffled:
-        yield "Shuffler", "Not relied on: what is sent may carry a name."
-        yield "Analyst", "Every report, perhaps with its sender's name, but never an answer."
+        yield sentence("cards.shuffler"), sentence("cards.not-relied-on")
+        yield sentence("cards.analyst"), sentence("cards.analyst-local")
         return
-    answers = f"the answers to {open_named(plan.survey)}, " if openly else ""
+    infers = could_infer(plan, "cards.it-infers")
     yield (
-        "Shuffler",
-        f"Who sends, {answers}and the randomized reports, but never an answer"
-        f"{' to another question' * bool(openly)}. It passes on only the reports, those of "
-        f"each message{' and stratum' * bool(openly)} in random order, without names or times. "
-        f"{could_infer(plan, 'it')}",
+        sentence("cards.shuffler"),
+        _of(plan, "cards.shuffler-sees", "cards.shuffler-sees-open", infers=infers),
     )
-    strata = " of each stratum" if openly else ""
-    yield "Analyst", f"The reports{strata} in random order, and how many people sent them."
+    yield sentence("cards.analyst"), _of(plan, "cards.analyst-sees", "cards.analyst-sees-open")
+
+
+_SEEN: dict[Service, tuple[str, str]] = {  # without open questions, and with them
+    "inviter": ("cards.inviter-sees", "cards.inviter-sees"),
+    "first mixer": ("cards.first-sees", "cards.first-sees-open"),
+    "second mixer": ("cards.second-sees", "cards.second-sees-open"),
+    "collector": ("cards.collector-sees", "cards.collector-sees-open"),
+}
 
 
 def _services(plan: Plan, promise: Guarantee, organizations: Organizations) -> Iterator[PlanLine]:
     """Yield what each service of a collection with two mixers sees."""
-    openly = f", the answers to {open_named(plan.survey)}" if plan.survey.open else ""
-    strata = " of each stratum" if plan.survey.open else ""
-    seen: dict[Service, str] = {
-        "inviter": "Who is invited, and which invitation was used, but no report and no address of "
-        "an upload. It signs tokens without seeing what for.",
-        "first mixer": f"Addresses and times of uploads{openly}, but no invitation and no report.",
-        "second mixer": f"How many reports of each message{strata} there are, but no address, no "
-        "invitation, and no report.",
-        "collector": f"The reports{strata} in random order, but no address, time, or invitation.",
-    }
-    for service, text in seen.items():
-        name = organizations.get(service)
-        yield f"{service.capitalize()}{f', {name}' if name else ''}", text
+    for service, codes in _SEEN.items():
+        name, called = organizations.get(service), service_name(service)
+        yield (
+            sentence("cards.service-named", service=called, name=name)
+            if name
+            else sentence("cards.service", service=called),
+            _of(plan, *codes),
+        )
     if analysis(promise.analysis).shuffled:
-        yield "Both mixers and the collector together", could_infer(plan, "they")
+        yield sentence("cards.mixers-and-collector"), could_infer(plan, "cards.they-infer")
 
 
-def hidden_by_pieces(plan: Plan, promise: Guarantee) -> Iterator[str]:
+def hidden_by_pieces(plan: Plan, promise: Guarantee) -> Iterator[Sentence]:
     """Explain what hides the pieces of one person, for plans whose cells are mixed."""
     flipped = [each.noise for each in plan.messages if each.cells and each.noise]
     invented = [plan.survey.crowd * noise.q for noise in flipped]
     if not (invented and analysis(promise.analysis).shuffled):
         return
     least, most = (f"{number:,.0f}" for number in (min(invented), max(invented)))
-    number = least if least == most else f"{least} to {most}"
-    yield (
-        "Answers travel in pieces that cannot be linked. A piece is nearly always true: what hides "
-        f"it is that it is mixed with the pieces of {plan.survey.crowd:,} people. Among those that "
-        f"say the same, about {number} are invented by people's devices."
-    )
+    number = sentence("cards.from-to", least=least, most=most)
+    if least == most:
+        number = sentence("cards.figure", number=least)
+    yield sentence("cards.hidden-by-pieces", people=plan.survey.crowd, number=number)
 
 
-def could_infer(plan: Plan, who: str) -> str:
-    """State what those who record names could learn from the most revealing question. who: "it" is
-    a shuffler, "they" are several parties.
+def could_infer(plan: Plan, code: str) -> Sentence:
+    """State what those who record names could learn from the most revealing question. code: of the
+    text; it is about a shuffler, or about several parties.
 
     By Bayes' rule, odds grow by at most e to the power of the question's local epsilon.
     """
     leaks = {q.id: leak_with_names(plan, q) for q in plan.survey.randomized}
     id, leak = max(leaks.items(), key=lambda item: item[1])
     sure = 1 / (1 + (1 - GUESS) / GUESS * math.exp(-leak))
-    most = "most" if sure >= 0.8 else "some" if sure >= 0.5 else "few"
-    return (
-        f"If {who} cheated and recorded who sent which report, {who} could infer {most} answers: "
-        f"for {id}, a guess that is right {GUESS:.0%} of the time could become one that is right "
-        f"{math.ceil(100 * sure)}% of the time."
-    )
+    most = "cards.most-answers" if sure >= 0.8 else "cards.some-answers"
+    answers = sentence(most if sure >= 0.5 else "cards.few-answers")
+    rounded = math.ceil(100 * sure) / 100
+    return Sentence(code, {"answers": answers, "id": id, "guess": GUESS, "sure": rounded})
 
 
 def leak_with_names(plan: Plan, question: AnyQuestion) -> float:
@@ -270,107 +257,97 @@ def rests_on(plan: Plan, promise: Guarantee, sealed: TransportFacts | None) -> I
 
     promise: what holds. sealed: how the reports travel, if a bundle is known.
     """
-    yield "Assumption", assumption_text(promise)
-    yield "Against", str(against_sentence(promise, sealed.organizations if sealed else None))
+    yield sentence("cards.assumption"), assumptions_sentence(promise)
+    against = against_sentence(promise, sealed.organizations if sealed else None)
+    yield sentence("cards.against"), against
     if sealed:
-        yield "Recorded traffic", str(recorded_sentence(promise, sealed.post_quantum))
-    yield "Crowd", _crowd(plan, promise)
+        recorded = recorded_sentence(promise, sealed.post_quantum)
+        yield sentence("cards.recorded-traffic"), recorded
+    yield sentence("estimation.fact-crowd"), _crowd(plan, promise)
     if plan.survey.open:
-        yield "Strata", _strata(plan, promise)
+        yield sentence("estimation.fact-strata"), _strata(plan, promise)
     if promise.local_epsilon == math.inf:
-        yield _TOGETHER[added_by(promise) or "services"], str(without_shuffler(promise))
+        yield sentence(_TOGETHER[added_by(promise) or "services"]), without_shuffler(promise)
     elif analysis(promise.analysis).shuffled:
-        most = factor(promise.local_epsilon)
-        odds = (
-            " That is practically no protection."
+        fails = "cards.if-mixers-fail" if mixed_twice(promise) else "cards.if-shuffler-fails"
+        text, most = without_shuffler(promise), factor(promise.local_epsilon)
+        yield (
+            sentence(fails),
+            sentence("cards.odds-none", text=text)
             if most is None
-            else f" The odds of a guess can then change by a factor of {most}."
+            else sentence("cards.odds-change", text=text, factor=most),
         )
-        mixers = "mixers fail" if mixed_twice(promise) else "shuffler fails"
-        yield f"If the {mixers}", f"{without_shuffler(promise)}{odds}"
     rows = plan.survey.rows_per_person
     yield (
-        "One person is",
-        f"up to {rows:,} rows of the answers, protected together."
-        if rows > 1
-        else "one row of the answers; anyone with several rows is less protected.",
+        sentence("cards.one-person"),
+        sentence("cards.rows-together", rows=rows) if rows > 1 else sentence("cards.one-row"),
     )
     if plan.survey.rounds > 1:
-        yield (
-            "Rounds",
-            f"{plan.survey.rounds:,} rounds of these questions are covered together. After fewer "
-            "rounds, less of the privacy budget is spent. A ledger counts them.",
-        )
-    yield "Earlier rounds", _earlier(plan)
+        rounds = sentence("cards.rounds-together", rounds=plan.survey.rounds)
+        yield sentence("cards.rounds"), rounds
+    yield sentence("cards.earlier-rounds"), _earlier(plan)
     if plan.memoized:
-        yield (
-            "Permanent responses",
-            f"{', '.join(plan.memoized)}: the device draws the response once and repeats it "
-            "whenever it is asked again. An answer that changes is not covered: the response shows "
-            "the change. For rounds over a network only the local guarantee remains, since the "
-            "responses can be matched with the record of who took part in which round: "
-            f"{local_figures(promise)}.",
-        )
+        left = local_figures(promise)
+        responses = sentence("cards.responses", ids=list(plan.memoized), left=left)
+        yield sentence("cards.permanent"), responses
 
 
 _TOGETHER: dict[AddedBy, str] = {
-    "services": "If both services work together",
-    "curator": "The holder of the answers",
-    "exposed": "Whoever runs the services",
+    "services": "cards.if-services-work-together",
+    "curator": "cards.holder",
+    "exposed": "cards.operator",
 }
 
 
-def _crowd(plan: Plan, promise: Guarantee) -> str:
+def _crowd(plan: Plan, promise: Guarantee) -> Sentence:
     survey = plan.survey
+    people, openly = survey.crowd, bool(survey.open)
     if promise.crowd is None:
-        each = " in each stratum" if survey.open else ""
-        return (
-            f"None is needed: the guarantee holds for any number of people. {survey.crowd:,} are "
-            f"expected{each}, which affects only the errors; a release needs {plan.least:,}."
-        )
+        code = "cards.no-crowd-open" if openly else "cards.no-crowd"
+        return sentence(code, people=people, least=plan.least)
     if not analysis(promise.analysis).shuffled:
-        return f"{survey.crowd:,} people, which affects only the errors, not the privacy."
-    each = " in each stratum that is released" if survey.open else ""
-    text = f"{survey.crowd:,} people{each}, assuming that none cooperates with the analyst."
+        return sentence("cards.crowd-local", people=people)
+    text = sentence("cards.crowd-honest-open" if openly else "cards.crowd-honest", people=people)
     if survey.colluding:
-        text = (
-            f"{survey.crowd:,} people{each}, of whom up to {survey.colluding:,} may cooperate with "
-            f"the analyst: the other {survey.honest:,} hide each other."
+        text = sentence(
+            "cards.crowd-colluding-open" if openly else "cards.crowd-colluding",
+            people=people,
+            colluding=survey.colluding,
+            honest=survey.honest,
         )
-    if promise.crowd is not None and promise.crowd < survey.honest:
-        text += f" An earlier round had fewer: the guarantee relies on only {promise.crowd:,}."
-    return f"{text} If fewer take part, privacy is weaker and is recomputed."
+    if promise.crowd < survey.honest:
+        text = sentence("cards.crowd-earlier", text=text, number=promise.crowd)
+    return sentence("cards.crowd-fewer", text=text)
 
 
-def _strata(plan: Plan, promise: Guarantee) -> str:
+def _strata(plan: Plan, promise: Guarantee) -> Sentence:
     """Explain the strata that open questions form, and what happens to small ones."""
     survey = plan.survey
-    named, number = open_named(survey), len(strata(survey))
-    small = {
-        "delete": "is never released",
-        "merge": "is released only together with other small strata",
-    }[survey.small_strata]
-    return (
-        f"{named} {'is' if len(survey.open) == 1 else 'are'} sent openly and not protected: "
-        f"the {'first mixer' if mixed_twice(promise) else 'shuffler'} sees who gives which of "
-        "these answers; everyone else sees only how many do. "
-        f"Each of the {number:,} strata of people with the same open answers is mixed separately, "
-        f"and a stratum with fewer than {plan.least:,} people {small}."
+    small = "cards.small-deleted" if survey.small_strata == "delete" else "cards.small-merged"
+    who = "promises.the-first-mixer" if mixed_twice(promise) else "cards.the-shuffler"
+    return sentence(
+        "cards.sent-openly-one" if len(survey.open) == 1 else "cards.sent-openly-several",
+        ids=_open_ids(plan),
+        who=sentence(who),
+        number=len(strata(survey)),
+        least=plan.least,
+        small=sentence(small),
     )
 
 
-def _earlier(plan: Plan) -> str:
+def _earlier(plan: Plan) -> Sentence:
     if not plan.earlier:
-        return (
-            "None are covered. Any other survey of the same people adds to what can be learned "
-            "about them, unless it is planned together with this one (incrowd plan --ledger)."
-        )
+        return sentence("cards.none-covered")
     rounds = (
-        f"{asked.survey.name} ({asked.crowd:,} people, plan {asked.digest[:12]}…"
-        f"{', charged as if with names' if asked.linked else ''})"
+        sentence(
+            "cards.earlier-round-linked" if asked.linked else "cards.earlier-round",
+            name=asked.survey.name,
+            people=asked.crowd,
+            digest=asked.digest[:12],
+        )
         for asked in plan.earlier
     )
-    return f"Covered, together with this one: {'; '.join(rounds)}."
+    return sentence("cards.covered", rounds=joined("shared.first-then", rounds))
 
 
 # --- pages of notebooks -----------------------------------------------------------------------
@@ -402,7 +379,7 @@ def _question(survey: Survey, question: AnyQuestion) -> str:
 def plan_parts(plan: Plan) -> dict[str, Any]:
     """Return the guarantee of a plan and its noise."""
     facts = {
-        "Guarantee": promise_lines(plan.guarantee),
+        "Guarantee": tuple(map(str, promise_lines(plan.guarantee))),
         "Crowd": [_size(plan.survey)],
         **({} if plan.guarantee.crowd else {"Released": [f"from {plan.least:,} people on"]}),
         "Noise": plan.message_texts,

@@ -287,9 +287,9 @@ def _page(project: Project, publication: Publication, language: str) -> None:
 
 
 def _card(project: Project, publication: Publication, language: str) -> None:
-    """Write the card, as `incrowd card`."""
-    del language
-    write_card(card_of(project.path / bundle_path(publication)), project.path / CARD)
+    """Write the card, as `incrowd card`, in the language of the studio."""
+    card = card_of(project.path / bundle_path(publication), language=language)
+    write_card(card, project.path / CARD)
 
 
 def _folder(project: Project, name: str, mode: int = 0o777) -> Path:

@@ -98,7 +98,11 @@ def test_a_person_looks_sends_and_withdraws(tmp_path):
         assert other.returncode == 2 and "the link is for" in other.stderr
         assert shown.returncode == 0, shown.stderr
         assert shuffler.stored == {} and not (tmp_path / "home").exists()
-        for words in (short(shuffler.bundle.digest), "odds of any guess", "A made-up example"):
+        for words in (
+            short(shuffler.bundle.digest),
+            "guess about that person",
+            "A made-up example",
+        ):
             assert words in shown.stdout
         first = sent(tmp_path, link(CODE), answers, "--keep")
         assert first.returncode == 0 and "stored" in first.stderr, first.stderr

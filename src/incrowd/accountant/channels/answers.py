@@ -22,6 +22,7 @@ from incrowd.accountant.channels.base import (
     rounded_up,
 )
 from incrowd.arguments import checked_class
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import AnswersError, PrivacyError
 
 MOST_RELATIONS = 1 << 13  # of three answers; each is listed with the probabilities of all reports
@@ -166,10 +167,10 @@ class AnswerChannel(Channel):
         return super().inverse
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """A sentence on what happens to an answer."""
         sent = rounded_up(float(self.matrix.diagonal().max()))
-        return f"the answer itself is sent with probability {sent} at most, else another one"
+        return sentence("accountant.sends-answer", sent=sent)
 
     def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
         """Randomize records; in both records and reports, each row has one set bit."""

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from incrowd.accountant.numerics.precision import OPERATIONS
 from incrowd.arguments import checked_class
-from incrowd.catalog.sentences import Sentence
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import IncrowdError, PrivacyError
 
 # Numbers of a channel as text, rounded so that they never promise too much.
@@ -198,12 +198,12 @@ class Channel(ABC):
         return str(self)
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """A sentence on what happens to an answer; its probabilities never look more private."""
         zero, one = map(float, self.matrix[1])
         low, high = rounded_down(min(zero, one)), rounded_up(max(zero, one))
         shown = (low, high) if zero <= one else (high, low)
-        return f"a 0 is sent as 1 with probability {shown[0]}, a 1 as 1 with {shown[1]}"
+        return sentence("accountant.sends-ones", zero=shown[0], one=shown[1])
 
     @property
     def matrix(self) -> ChannelMatrix:

@@ -88,9 +88,9 @@ class BitFlip(Channel):
         return sentence("accountant.bit-flip", q=rounded_down(self.q))
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """A sentence on what happens to a bit; q is rounded down."""
-        return f"each bit is flipped with probability {rounded_down(self.q)}"
+        return sentence("accountant.flips-bits", q=rounded_down(self.q))
 
     def respond(self, packed: PackedBits, bits: int, coins: Coins) -> PackedBits:
         """Randomize records: each bit is flipped independently."""

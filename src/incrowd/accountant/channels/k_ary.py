@@ -197,11 +197,11 @@ class KAry(AnswerChannel):
         return np.asarray(self.matrix[0])
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """A sentence on what happens to an answer."""
         same, other = (float(chance) for chance in self.matrix[0, :2])
         sent, others = rounded_up(same), rounded_down(other)
-        return f"the answer is sent with probability {sent}, each other one with {others}"
+        return sentence("accountant.keeps-answer", sent=sent, others=others)
 
     def chosen(self, answers: AnswerCodes, coins: Coins) -> AnswerCodes:
         """Return the answer, or move 1 to options - 1 places from it, all equally likely.

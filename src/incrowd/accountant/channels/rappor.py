@@ -262,11 +262,12 @@ class Rappor(Staged):
         return self.permanent
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Sentence:
         """A sentence on what happens to a bit, once and then in each report."""
         if self.instantaneous is None:
             return self.permanent.sentence
-        return f"{self.permanent.sentence}, then {self.instantaneous.sentence} in each report"
+        stages = self.permanent.sentence, self.instantaneous.sentence
+        return sentence("accountant.in-each-report", first=stages[0], second=stages[1])
 
     @property
     def simplest(self) -> Channel:
