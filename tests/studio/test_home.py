@@ -11,8 +11,9 @@ import pytest
 
 import incrowd
 from incrowd.collection.protocol.bundle import as_time
+from incrowd.guarantees.strength import strength
 from incrowd.reports.folder import ENDING
-from incrowd.studio import ready_surveys, stages
+from incrowd.studio import ready_surveys, rehearsal, stages
 from incrowd.studio.home import chosen, summaries
 from incrowd.studio.language import day, in_language
 from incrowd.studio.ready_surveys import EXAMPLES, READY_SURVEYS, begun
@@ -233,6 +234,7 @@ class TestBeginning:
         survey = survey_in(ready.document().content, tmp_path)
         guarantee = incrowd.plan(survey).guarantee
         assert guarantee.epsilon <= survey.privacy.epsilon <= 2
+        assert strength(guarantee) in ("strong", "moderate")
         if survey.privacy.noise == "services":
             assert guarantee.crowd is None
         else:
@@ -241,6 +243,14 @@ class TestBeginning:
                 survey.people.invited
             )
             assert survey.privacy.local_epsilon <= 8
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("ready", READY_SURVEYS, ids=lambda each: each.name)
+    def test_a_ready_survey_can_be_rehearsed(self, ready, studio):
+        project = studio.projects.create("A", begun(ready, "A", "de"))
+        people = rehearsal.usual_people(project.survey())
+        rehearsal.run(lambda _: None, project.path, people, 1)
+        assert stage(project).rehearsed is not None
 
     def test_the_text_keeps_its_comments(self):
         text = begun(READY_SURVEYS[1], 'The "best" company', "de")
