@@ -605,3 +605,20 @@ def test_a_value_that_returns_to_the_first_one_is_saved(browser, project):
     assert keep(epsilon="1").privacy.epsilon == 1
     assert keep(invited="10000").crowd == 3960  # half of them, four fifths, less the reserve
     assert keep(epsilon="2").crowd == 3960  # the field still has the first number
+
+
+def test_imported_data_supply_the_expected_shares(browser, project):
+    rows = ["bullied,stress,sex", *["yes,1,f"] * 30, *["no,2,m"] * 50, *["no,3,m"] * 20]
+    (project.path / "data.csv").write_text("\n".join(rows) + "\n")
+    page = browser.get("/p/work/precision").text
+    assert "Expected shares from your data: bullied, sex." in page  # those of stress are stated
+    assert re.search(r'name="share-0-1"[^>]*value="" placeholder="30"', page)
+    assert re.search(r'name="share-2-1"[^>]*value="" placeholder="70"', page)
+    stated = SURVEY.replace('["f", "m"]', '["f", "m"]\nshares = { f = 0.3 }')
+    stated = stated.replace('type = "yesno"', 'type = "yesno"\nshares = { yes = 0.3 }')
+    seen = estimate(Survey.of(tomllib.loads(stated)))
+    assert margins(page) == [f"{196 * each.forecast.standard_error:.1f}" for each in seen.tables]
+    browser.post("/p/work/precision/keep", data=fields(page) | {"epsilon": "2"})
+    assert [*Survey.load(project.survey_path).shares] == ["stress"]
+    (project.path / "data.csv").write_text("bullied,stress,sex\nmaybe,1,f\n")
+    assert "from your data" not in browser.get("/p/work/precision").text

@@ -820,9 +820,10 @@ async def expected(studio: Studio, request: Request) -> Response:
 
     def summary() -> PeopleSummary:
         from incrowd.planner.outlook import estimate  # slow to load
+        from incrowd.studio.data_shares import charted
 
         survey = project.survey()
-        return people_summary(survey, estimate(survey), language)
+        return people_summary(survey, estimate(charted(project, survey)), language)
 
     try:
         parts: dict[str, Any] = {"summary": await asyncio.to_thread(summary)}

@@ -149,7 +149,7 @@ def _mistaken(request: Request, project: Project, error: Exception) -> Response:
     template = "precision_figures.html" if is_fragment(request) else "precision_unreadable.html"
     problems = lines(error, language_of(request))
     parts: PageParts = {"project": project, "problems": problems, "digest": "", "job": None}
-    parts |= {"inputs": "", "values": ""}
+    parts |= {"inputs": "", "values": "", "from_data": {}}
     return render(request, template, status=422, **parts)
 
 
@@ -178,12 +178,14 @@ def _parts(studio: Studio, shown: Screen, language: str) -> PageParts:
     from incrowd.guarantees.certified import requested
     from incrowd.planner.outlook import outlook
     from incrowd.planner.plan import limit_outline
+    from incrowd.plans import Outline
     from incrowd.studio.certifying import certificate, digest, inputs, promise, values
+    from incrowd.studio.data_shares import data_shares, share_hints, with_data_shares
     from incrowd.studio.expected_people import people_summary
     from incrowd.studio.interval_figures import figures
 
     parts: PageParts = {"project": shown.project, "problems": (), "job": None, "digest": ""}
-    parts |= {"inputs": "", "values": ""}
+    parts |= {"inputs": "", "values": "", "from_data": {}}
     try:
         survey = shown.survey()
         parts["digest"] = digest(survey)
@@ -193,10 +195,15 @@ def _parts(studio: Studio, shown: Screen, language: str) -> PageParts:
         parts |= {"inputs": inputs(survey), "values": values(survey)}
         outline = plan or limit_outline(survey)
         guarantee = plan.guarantee if plan else requested(survey, outline.messages)
-        seen = outlook(outline, survey.expected_answers)
+        shares = data_shares(shown.project, survey)
+        in_charts = with_data_shares(outline.survey, shares)
+        charts = Outline(survey=in_charts, messages=outline.messages)
+        seen = outlook(charts, survey.expected_answers)
     except IncrowdError as error:
         return parts | {"problems": lines(error, language)}
     return parts | {
+        "from_data": share_hints(shown.shown.content, shares),
+        "questions_of_data": ", ".join(shares),
         "faults": share_faults(shown.shown.content, shown.typed),
         "summary": people_summary(survey, seen, language, plan),
         "figures": figures(survey, seen, language),
@@ -534,10 +541,12 @@ def chosen_change(form: FormData) -> tuple[str, tuple[str, ...]]:
 def _compared(shown: Screen, kind: str, chosen: tuple[str, ...], language: str) -> ProposedChange:
     from incrowd.planner.outlook import estimate
     from incrowd.studio.certifying import values
+    from incrowd.studio.data_shares import charted
 
     now, after = shown.survey(), shown.survey(shown.operations(kind, chosen))
     titles = titles_of(now, language)
-    rows = compared(estimate(now), estimate(after), language, titles)
+    before, then = (estimate(charted(shown.project, each)) for each in (now, after))
+    rows = compared(before, then, language, titles)
     return ProposedChange(kind, chosen, _words(kind, chosen, titles), rows, of=values(now))
 
 

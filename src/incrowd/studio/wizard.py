@@ -339,10 +339,12 @@ def ways_of(raw: Raw, mixing: str = "") -> Iterator[CollectionWay]:
 def _computed(project: Project, way: CollectionWay, raw: Raw, language: str) -> CollectionWay:
     """Return a way with what it tells, estimated."""
     from incrowd.planner.outlook import estimate  # slow to load
+    from incrowd.studio.data_shares import charted
 
     try:
         survey = survey_in(changed(raw, *way.changes), project.path)
-        return way._replace(summary=people_summary(survey, estimate(survey), language))
+        seen = estimate(charted(project, survey))
+        return way._replace(summary=people_summary(survey, seen, language))
     except IncrowdError as error:
         return way._replace(problems=lines(error, language))
 
