@@ -92,3 +92,7 @@ def test_the_language_changes_and_the_page_stays(browser, studio):
     assert switched("//evil.example/x", "//evil.example/x?y") == "/"
     refused = browser.post("/p/a/precision/keep", data={"crowd": "x"}).text
     assert 'name="back" value="/p/a/precision"' in refused
+
+
+def test_values_can_have_any_name():
+    assert in_language(phrase("{text} {language}", text="a", language="b"), "de") == "a b"

@@ -42,7 +42,12 @@ def edits(seen):
         ("/p/smoking/precision/undo", {"seen": seen}),
         ("/p/smoking/precision/apply", {"seen": seen, "kind": "drop", "drop-chosen": "drinks"}),
     ]
-    return [*forms, *precision]
+    others = [
+        ("/p/smoking/question-bank", {"item": "yes-no"}),
+        ("/p/smoking/manage/rename", {"title": "Drinking", "seen": seen}),
+        (f"/p/smoking/history/{seen}/restore", {"seen": seen}),
+    ]
+    return [*forms, *precision, *others]
 
 
 def test_every_edit_is_refused_and_says_why(browser, project):

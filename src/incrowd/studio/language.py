@@ -39,7 +39,7 @@ def phrase(english: str, **values: Any) -> Phrase:
 
 
 def in_language(
-    text: str | Phrase | Mapping[str, str] | Problem | Sentence, language: str, **values: Any
+    text: str | Phrase | Mapping[str, str] | Problem | Sentence, language: str, /, **values: Any
 ) -> str:
     """Return the text in a language; a sentence without a translation stays English."""
     if isinstance(text, Problem):

@@ -169,7 +169,7 @@ def _page_address(request: Request) -> str:
     return "/".join(path.split("/")[:4]) if path.startswith("/p/") else "/"
 
 
-def _translate(language: str, text: Any, **values: Any) -> str:
+def _translate(language: str, text: Any, /, **values: Any) -> str:
     return in_language(text, language, **values)
 
 

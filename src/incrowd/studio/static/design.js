@@ -117,7 +117,9 @@ document.addEventListener("keydown", (event) => {
   if (!button) return;
   event.preventDefault();
   follow(item);
-  if (!button.disabled) button.click();
+  if (button.disabled) return;
+  button.focus(); // a field that has the focus would keep its value
+  button.click();
 });
 
 document.addEventListener("htmx:after:swap", () => {
