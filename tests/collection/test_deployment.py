@@ -215,8 +215,16 @@ def test_a_unit_is_hardened_and_starts_a_command_that_exists(path, instance):
     assert Path(program).name == "incrowd"
     checked_command(words)
     folder = Path(words[-1])
+    if folder.suffix:  # the folder is that of the settings, which are named after the service
+        assert folder.name == f"{instance}.toml"
+        folder = folder.parent
     assert str(folder.parent) == "/var/lib", "it may write into its state folder only"
     assert folder.name in dict(service)["StateDirectory"].split()
+
+
+def test_the_unit_of_a_package_is_the_same():
+    template = ROOT / "src/incrowd/studio/templates/package_incrowd@.service"
+    assert template.read_text() == (DEPLOY / "incrowd@.service").read_text()
 
 
 def test_the_unit_gives_more_time_to_stop_than_the_program_takes():

@@ -28,7 +28,6 @@ from incrowd.collection.mixer.store.writing import UploadOutcome
 from incrowd.collection.protocol.addresses import BY_HAND, short
 from incrowd.collection.protocol.bundle import TIME, Bundle
 from incrowd.collection.protocol.upload import code_field
-from incrowd.collection.taking import Taking
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import UsageError
 from incrowd.survey import Survey
@@ -227,9 +226,7 @@ def test_the_whole_way_of_a_release_by_hand(tmp_path):
     moved = tmp_path / "moved.release"
     shutil.copy(file, moved)
     for _ in range(2):  # a second time changes nothing
-        with Taking(bundle, places.releases(bundle)) as taking:
-            taking.add(moved.read_bytes())
-            signed = taking.done()
+        signed = keeper.take_file(places, bundle, moved)
     private = load_private(places.private, bundle)
     [opened] = keeper.open_waiting(places, bundle, private, 1)
     assert (opened / "receipt.json").exists() and signed.header.people == 55

@@ -14,7 +14,7 @@ from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.receipt import check_files, load_receipt, save_receipt
 from incrowd.collection.folders import exclusive
 from incrowd.collection.handover import Handover, confirm_delivery
-from incrowd.collection.hosting import with_settings
+from incrowd.collection.hosting import alone, of_folder, with_settings
 from incrowd.collection.machine import system
 from incrowd.collection.parallel import in_processes
 from incrowd.collection.protocol.release import Header
@@ -159,6 +159,12 @@ def handed_over(folder):
     confirm_delivery(folder, "0" * 32)
 
 
+def hosted_twice(folder):
+    place = of_folder(CollectorSettings, folder)
+    with alone(place), alone(place):
+        pass
+
+
 def empty_handover(folder):
     write_private(folder / "bundle.json", INVITED.encoded)
     confirm_delivery(folder, "0" * 32)
@@ -166,6 +172,7 @@ def empty_handover(folder):
 
 CASES = {
     "host: another name": lambda folder: with_settings(folder / "mixer.toml"),
+    "host: runs already": hosted_twice,
     "host: no settings": lambda folder: with_settings(folder / "shuffler.toml"),
     "confirm: nothing is handed over": empty_handover,
     "confirm: another code": handed_over,

@@ -7,6 +7,7 @@ import httpx
 import incrowd
 from incrowd.studio import rehearsal
 from incrowd.studio.evidence import check_bundle
+from incrowd.studio.own_services import handed_file, hosted_role, start_service, take_release
 from incrowd.studio.preparation import check_protected, checked_plan, perform, take_bundle, zipped
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import Publication, parsed, save_publication, terms_text
@@ -114,7 +115,25 @@ def slow(folder):
 
 HOSTS = {"shuffler": ADDRESS, "collector": f"{ADDRESS}:444"}
 SAME = TWO["organizations"] | {"inviter": "collector"}
+
+
+def ending_at_once(folder):
+    project = project_of(folder)
+    service = Publication(mixers=1, here="shuffler")
+    start_service(project, service, "shuffler")
+
+
+def another_file(folder):
+    (folder / "shuffler" / "handover").mkdir(parents=True)
+    file(folder, "shuffler/handover/1.release", "")
+    handed_file(Project(folder), "shuffler", "2.release")
+
+
 CASES = {
+    "a service that ends at once": ending_at_once,
+    "a file that was not handed over": another_file,
+    "a service of others": lambda _: hosted_role(Publication(), "shuffler"),
+    "a release before the bundle": lambda folder: take_release(project_of(folder), folder / "x"),
     "bundle: of two mixers": bundle_for(mixers.bundle()),
     "bundle: of another plan": of_another_plan,
     "bundle: for another key": for_another_key,
@@ -123,7 +142,7 @@ CASES = {
     "bundle: too large": taken(b" " * ((1 << 24) + 1)),
     "step: unknown": lambda folder: perform(project_of(folder), "x", "en"),
     "plan: stale": lambda folder: checked_plan(project_of(folder), Publication()),
-    "archive: unknown": lambda folder: zipped(project_of(folder), "collector"),
+    "archive: unknown": lambda folder: zipped(project_of(folder), "collector", "en"),
     "choices: too many invitations": lambda _: parsed({"invitations": 10**8}),
     "choices: changed elsewhere": lambda folder: save_publication(
         project_of(folder), Publication(), "x"

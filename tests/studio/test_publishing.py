@@ -14,6 +14,7 @@ import pytest
 
 import incrowd
 from incrowd.collection.claims import bundle_guarantee, claims_of_plan
+from incrowd.collection.hosting import prepare, with_settings
 from incrowd.collection.inviter.init import MixersTerms
 from incrowd.collection.mixer.init import ShufflerTerms
 from incrowd.collection.protocol.bundle import Bundle
@@ -44,6 +45,7 @@ type = "yesno"
 text = "Do you smoke?"
 """
 FORM = {
+    "step": "terms",
     "choice": "shuffler",
     "here-1": "collector",
     "organization-shuffler": "Computing Center",
@@ -67,6 +69,7 @@ TWO = FORM | {
     **{f"address-{name}": f"https://{name}.example" for name in ("inviter", "first", "second")},
 }
 PAGE = "/p/smoking/publish"
+TERMS, EXCHANGE, RUN = (f"{PAGE}?step={step}" for step in ("terms", "exchange", "run"))
 
 
 @pytest.fixture
@@ -93,7 +96,7 @@ def version_in(page):
 
 def choose(browser, **changes):
     form = FORM | changes
-    return browser.post(f"{PAGE}/choices", data={"version": version_in(browser.get(PAGE))} | form)
+    return browser.post(f"{PAGE}/choices", data={"version": version_in(browser.get(TERMS))} | form)
 
 
 def certified_for_precision(browser, studio, project):
@@ -122,13 +125,12 @@ def do(browser, *names):
 
 
 def colleague(project, folder):
-    """What the colleague does with the files: `shuffler init`; returns the bundle's bytes."""
-    with zipfile.ZipFile(io.BytesIO(zipped(project, "for-shuffler"))) as archive:
+    """What the colleague does with the files: the first start; returns the bundle's bytes."""
+    with zipfile.ZipFile(io.BytesIO(zipped(project, "for-shuffler", "en"))) as archive:
         archive.extractall(folder)
-    place = folder / "for-shuffler"
-    outcome = run("shuffler", "init", "shuffler", "plan.json", "collection.toml", cwd=place)
-    assert outcome.returncode == 0, outcome.stderr
-    return (place / "shuffler" / "bundle.json").read_bytes()
+    place = folder / "for-shuffler" / "shuffler"
+    assert prepare(with_settings(place / "shuffler.toml")) == place / "bundle.json"
+    return (place / "bundle.json").read_bytes()
 
 
 def dying(after):
@@ -205,10 +207,11 @@ class TestThePlan:
 
     def test_it_is_current_until_the_survey_changes(self, browser, planned):
         assert plan_file(planned, planned.survey()).state == "current"
-        assert "matches the current survey" in browser.get(PAGE).text
+        certify = f"{PAGE}?step=certify"
+        assert "matches the current survey" in browser.get(certify).text
         planned.survey_path.write_text(SURVEY.replace("crowd = 1000", "crowd = 1001"))
         assert plan_file(planned, planned.survey()).state == "stale"
-        assert "plan.json is out of date" in browser.get(PAGE).text
+        assert "plan.json is out of date" in browser.get(certify).text
         planned.survey_path.write_text(SURVEY.replace("# a comment", ""))
         assert plan_file(planned, planned.survey()).state == "current"
 
@@ -243,7 +246,7 @@ class TestTheChoices:
         assert stated["addresses"]["shuffler"] == "https://mix.example"
         assert stated["introduction"] == PARAGRAPHS
         assert stated["opens"] == "2027-03-01T08:00:00Z" and stated["mixers"] == 1
-        page = html.unescape(browser.get(PAGE).text)
+        page = html.unescape(browser.get(TERMS).text)
         for name in ("organization-shuffler", "period", "introduction", "invitations"):
             assert FORM[name].replace("\r\n", "\n") in page
 
@@ -265,7 +268,7 @@ class TestTheChoices:
         assert not (planned.path / "publication.toml").exists()
 
     def test_two_windows_do_not_overwrite_each_other(self, browser, planned):
-        first = version_in(browser.get(PAGE))
+        first = version_in(browser.get(TERMS))
         assert choose(browser, period="April").status_code == 303
         answer = browser.post(f"{PAGE}/choices", data=FORM | {"version": first, "period": "May"})
         assert answer.status_code == 409 and 'value="May"' in answer.text
@@ -290,7 +293,7 @@ class TestTheChoices:
 
     def test_every_choice_says_what_it_promises(self, browser, planned):
         plan = Plan.load(planned.plan_path)
-        page = html.unescape(browser.get(PAGE).text)
+        page = html.unescape(browser.get(f"{PAGE}?step=who").text)
         for claims in (
             claims_of_plan(plan),
             claims_of_plan(plan, 2),
@@ -317,13 +320,11 @@ class TestTheSteps:
     def test_one_shuffler_from_the_key_to_the_page(self, browser, planned, tmp_path):
         assert states(planned)["choices"] == "next" and states(planned)["package"] == "later"
         choose(browser)
-        assert states(planned)["package"] == "later"  # the key is first
-        do(browser, "collector-key")
         assert states(planned)["package"] == "next"
-        do(browser, "package")
+        do(browser, "package")  # it makes the key as well
         assert states(planned)["bundle"] == "waits" and states(planned)["page"] == "later"
         sheet = (planned.path / "for-shuffler" / "sheet.html").read_text()
-        assert "incrowd shuffler init shuffler plan.json collection.toml" in sheet
+        assert "incrowd host shuffler/shuffler.toml" in sheet
         assert "<drinking>" not in sheet and "--survey-page https://survey.example" in sheet
 
         data = colleague(planned, tmp_path)
@@ -374,7 +375,7 @@ class TestTheSteps:
             ({"closes": "2027-02-01T08:00"}, "should be after"),
             ({"disposes": "2027-03-02T08:00"}, "time of closing"),
             ({"invitations": ""}, "colluding"),
-            ({"period": ""}, "period"),
+            ({"closes": ""}, "closes"),
             (TWO | {"disposes": "2027-04-01T08:00"}, "a day after closing"),
             (TWO | {"organization-inviter": "institute"}, "invent the crowd"),
             (TWO | {"invitations": "0"}, "everyone needs an invitation"),
@@ -387,7 +388,7 @@ class TestTheSteps:
         choose(browser, **changes)
         do(browser, "collector-key")
         assert states(planned)["choices"] == "next"
-        assert named in html.unescape(browser.get(PAGE).text)  # the step says what is missing
+        assert named in html.unescape(browser.get(TERMS).text)  # the step says what is missing
         answer = browser.post(f"{PAGE}/do/package")
         assert answer.status_code == 422 and named in html.unescape(answer.text)
         assert not (planned.path / "collection.toml").exists()
@@ -430,7 +431,7 @@ class TestTheSteps:
         choose(browser)
         do(browser, "collector-key", "package")
         (planned.path / "bundle.json").write_bytes(colleague(planned, tmp_path))
-        assert "Use bundle.json from the folder" in browser.get(PAGE).text
+        assert "Use bundle.json from the folder" in browser.get(EXCHANGE).text
         assert browser.post(f"{PAGE}/bundle", data={"dropped": "1"}).status_code == 303
         assert states(planned)["bundle"] == "done"
 
@@ -473,15 +474,25 @@ class TestTheSteps:
         answer = browser.get(f"{PAGE}/files/for-shuffler.zip")
         with zipfile.ZipFile(io.BytesIO(answer.content)) as archive:
             assert sorted(archive.namelist()) == [
-                "for-shuffler/collection.toml",
-                "for-shuffler/plan.json",
+                "for-shuffler/Caddyfile",
+                "for-shuffler/Containerfile",
+                "for-shuffler/compose.yaml",
+                "for-shuffler/incrowd@.service",
                 "for-shuffler/sheet.html",
+                "for-shuffler/shuffler/given/README.txt",
+                "for-shuffler/shuffler/given/collection.toml",
+                "for-shuffler/shuffler/given/plan.json",
+                "for-shuffler/shuffler/shuffler.toml",
             ]
+            contents = b"".join(map(archive.read, archive.namelist()))
+        for secret in (planned.path / "collector").glob("*.key"):
+            assert secret.read_bytes() not in contents
+            assert secret.read_bytes().hex().encode() not in contents
 
     def test_the_page_is_german_for_a_german_browser(self, browser, planned):
         choose(browser)
         page = browser.get(PAGE, headers={"Accept-Language": "de"}).text
-        assert "Wer was betreibt" in page and "Als Nächstes" in page
+        assert "Austausch der Dateien" in page and "Als Nächstes" in page
 
 
 class TestTwoMixers:
@@ -490,7 +501,7 @@ class TestTwoMixers:
         do(browser, "collector-key", "package")
         names = sorted(path.name for path in planned.path.iterdir() if path.is_dir())
         assert names[1:5] == ["collector", "for-first-mixer", "for-inviter", "for-second-mixer"]
-        terms = (planned.path / "for-inviter" / "collection.toml").read_text()
+        terms = (planned.path / "for-inviter/inviter/given/collection.toml").read_text()
         assert "from the first mixer" in terms
         key = (planned.path / "collector" / "collector_key.txt").read_text().strip()
 
@@ -498,7 +509,7 @@ class TestTwoMixers:
         do(browser, "first-key")
         choose(browser, **TWO | {"here-2": "second"})
         do(browser, "second-key")
-        page = html.unescape(browser.get(PAGE).text)
+        page = html.unescape(browser.get(EXCHANGE).text)
         second = tomllib.loads((planned.path / "second-mixer/second_mixer_keys.toml").read_text())
         assert second["key"] in page
         first = run("first-mixer", "init", planned.path / "other", "--json")
@@ -570,7 +581,7 @@ def test_a_plan_that_is_not_a_guarantee_is_neither_written_nor_published(browser
     assert not project.plan_path.exists()
     project.plan_path.write_text(incrowd.plan(project.survey()).dumps())
     choose(browser)
-    page = browser.get(PAGE).text
+    page = browser.get(f"{PAGE}?step=who").text
     assert "Promise: " not in page and "changes the probability" not in page
     with pytest.raises(UsageError, match="not a guarantee"):
         perform(project, "package", "en")

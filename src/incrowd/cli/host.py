@@ -72,7 +72,7 @@ def host(
     for finding in kind.findings(place):
         if not finding.good:
             say(f"check: {finding.subject}: {finding.text}")
-    with kind.opened(place) as service:
+    with hosting.alone(place), kind.opened(place) as service:
         if service is None:
             say(NOTHING_LEFT)
             return

@@ -7,8 +7,9 @@ and the bundle for all others.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,10 +44,13 @@ from incrowd.collection.settings import (
 )
 from incrowd.collection.steady import CertainClock, waiting
 from incrowd.errors import UsageError
+from incrowd.files import write_private
 from incrowd.plans import Plan
+from incrowd.reports.locking import locked
 from incrowd.verification import check_certificate
 
 GIVEN = "given"  # in the folder of a service: what others state
+PROCESS = "host.pid"  # there, while the service runs
 PLAN, TERMS = "plan.json", "collection.toml"  # there, for the service that makes the bundle
 
 
@@ -143,6 +147,36 @@ def certified_terms(place: ServiceFolder) -> tuple[Plan, Path]:
     plan = Plan.load(file)
     check_certificate(plan, str(file))
     return plan, place.given / TERMS
+
+
+@contextmanager
+def alone(place: ServiceFolder) -> Iterator[None]:
+    """Lock a folder against other processes of `incrowd host`, and record which one has it.
+
+    Raises UsageError if another process has the lock.
+    """
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked(place.root / "host", patience=2.0))
+        except UsageError:
+            folder = str(place.root)
+            raise UsageError.of("folder", "collection.host-runs", folder=folder) from None
+        write_private(place.root / PROCESS, str(os.getpid()).encode(), overwrite=True)
+        yield
+        (place.root / PROCESS).unlink(missing_ok=True)
+
+
+def process_in(folder: Path) -> int | None:
+    """Return the id of the process of `incrowd host` that runs in a folder; None if none does."""
+    file = folder / PROCESS
+    if not file.exists():
+        return None
+    try:
+        with locked(folder / "host", patience=0.0):
+            return None  # it was killed
+    except UsageError:
+        text = file.read_text(encoding="ascii") if file.exists() else ""
+        return int(text) if text.isdecimal() else None
 
 
 # --- shuffler, first mixer, inviter --------------------------------------------------------------

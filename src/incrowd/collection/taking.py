@@ -17,6 +17,7 @@ from incrowd.reports.locking import locked
 
 S = TypeVar("S", bound=Statement)
 LONGEST_START = 1 << 21  # more than any signature and header
+PIECE = 1 << 20  # bytes that are read at a time
 # Endings of files that are handed over: of a release with its body, and of the inviter's statement.
 RELEASE_FILE, STATEMENT_FILE = ".release", ".statement"
 
@@ -159,6 +160,12 @@ class Taking(Generic[S]):
             check_body(self.signed.header, self.bundle, self._length, b"")
         if self._new:
             self._new.file.write(piece)
+
+    def add_file(self, file: Path) -> None:
+        """Add the bytes of a file, as `add`."""
+        with file.open("rb") as opened:
+            while piece := opened.read(PIECE):
+                self.add(piece)
 
     def _begin(self, signed: Signed[S]) -> None:
         signed.check(self.bundle)

@@ -5,12 +5,15 @@ Nothing is remembered beside the files, so that the commands and the studio can 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from incrowd.collection.collector.places import CollectorPlaces
+from incrowd.collection.hosting import GIVEN
+from incrowd.collection.protocol.addresses import is_by_hand
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.settings import BUNDLE, FirstMixerSettings, SecondMixerSettings
 from incrowd.errors import IncrowdError, UsageError
@@ -105,6 +108,55 @@ def public_lines(project: Project, service: ServiceRole) -> str:
     kind = SecondMixerSettings if service == "second" else FirstMixerSettings
     public = kind(folder=project.path / FOLDERS[service]).public_file
     return public.read_text(encoding="utf-8") if public.exists() else ""
+
+
+# The steps of the page, in order: their titles, and the items of the checklist that each contains.
+# All items that are in none of them are in the last one.
+WIZARD: dict[str, tuple[Phrase, tuple[str, ...]]] = {
+    "certify": (phrase("Certify"), ("plan",)),
+    "who": (phrase("Who does what"), ()),
+    "terms": (phrase("Addresses and times"), ("choices",)),
+    "exchange": (
+        phrase("Exchange of files"),
+        ("collector-key", "first-key", "second-key", "package", "bundle"),
+    ),
+    "page": (phrase("Publish the page"), ("page", "card")),
+    "run": (phrase("Run"), ()),
+}
+WHO, LAST = "who", "run"
+
+
+@dataclass(frozen=True)
+class WizardStep:
+    """One step of the page, with the items of the checklist that it contains."""
+
+    id: str
+    title: Phrase
+    state: StepState
+    items: tuple[Step, ...]
+
+
+def wizard(listed: Sequence[Step], chosen: bool) -> tuple[WizardStep, ...]:
+    """Return the steps of the page. chosen: whether the choice of who does what was saved."""
+    return tuple(
+        WizardStep(id, title, _state_of(id, items, chosen), items)
+        for id, (title, _) in WIZARD.items()
+        for items in [tuple(each for each in listed if group_of(each.id) == id)]
+    )
+
+
+def group_of(item: str) -> str:
+    """Return the step of the page that contains an item of the checklist."""
+    return next((id for id, (_, items) in WIZARD.items() if item in items), LAST)
+
+
+def _state_of(id: str, items: Sequence[Step], chosen: bool) -> StepState:
+    if id == WHO:
+        return "done" if chosen else "next"
+    states = {each.state for each in items}
+    if states <= {"done"}:
+        return "done"
+    return next((each for each in ("next", "waits", "later") if each in states), "later")
 
 
 @dataclass(frozen=True)
@@ -213,14 +265,14 @@ def _before_bundle(
         Step(
             "package",
             (),
-            phrase("Write the terms and the files for colleagues"),
+            phrase("Write the terms and the package for each colleague"),
             "",
             agreed or _packed(project, survey, publication, planned),
-            ("plan", "choices", *(each for each in keys if each == "collector-key")),
+            ("plan", "choices"),
             action=True,
             note=phrase(
-                "Writes collection.toml and, for each colleague, a folder with an instruction "
-                "sheet."
+                "For each colleague, one archive with settings, a container, a unit, and a sheet "
+                "of instructions. It contains no secret."
             ),
         ),
         Step(
@@ -288,7 +340,8 @@ def package_copies(
 ) -> tuple[Path, ...]:
     """Return the files of the project that the colleague receives."""
     names = ("plan.json", TERMS) if service == publication.maker else ()
-    return tuple(package(project, service) / name for name in names)
+    folder = package(project, service) / FOLDERS[service] / GIVEN
+    return tuple(folder / name for name in names)
 
 
 def _after_bundle(project: Project, publication: Publication, bundle: Bundle | None) -> list[Step]:
@@ -318,27 +371,27 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
     ]
     if publication.invitations:
         items.append(_invitations(project, publication, opened))
-    taken = " --bundle bundle.json"  # the first time, unless the studio copied it
     for service in running:
         name = FOLDERS[service]
-        given = taken if service in ("first", "second") and service not in publication.mine else ""
         items.append(
             Step(
                 f"run-{service}",
                 (service,),
                 _RUN[service],
-                f"incrowd {name} check {name}\nincrowd {name} run {name}{given}",
+                f"incrowd host {name}/{name}.toml",
                 opened,
                 ("bundle",),
             )
         )
-    given = "" if "collector" in publication.mine else taken
+    by_hand = is_by_hand(publication.addresses.get("collector", ""))
+    opening = phrase("Open the release that your colleague sends as a file")
+    receiving = phrase("Run the collector until everything is opened")
     items.append(
         Step(
             "run-collector",
             ("collector",),
-            phrase("Run the collector until everything is opened"),
-            f"incrowd collector run collector{given}\nincrowd collector check collector",
+            opening if by_hand else receiving,
+            "" if by_hand else "incrowd host collector/collector.toml",
             opened,
             ("bundle",),
         )

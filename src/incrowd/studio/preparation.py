@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from incrowd.collection.cards import card_of
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.places import CollectorPlaces, new_key
+from incrowd.collection.hosting import GIVEN
 from incrowd.collection.invitations import InvitationFiles, write_invitations
 from incrowd.collection.inviter import setup as inviter_setup
 from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
@@ -25,6 +25,7 @@ from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.page.files import asked_in, page_files, shipped, write_page
 from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
 from incrowd.collection.settings import (
+    BUNDLE,
     FirstMixerSettings,
     InviterSettings,
     SecondMixerSettings,
@@ -37,8 +38,6 @@ from incrowd.files import PRIVATE_FOLDER, destroy, write_bytes, write_text
 from incrowd.planner.plan import plan
 from incrowd.plans import Plan
 from incrowd.plans.plan import check_promised
-from incrowd.plans.slots import invented
-from incrowd.presentation.shell import rendered
 from incrowd.presentation.write import write_card
 from incrowd.reports.locking import locked
 from incrowd.studio.certifying import content
@@ -47,32 +46,26 @@ from incrowd.studio.evidence import (
     CODES,
     PAGE,
     PRINTED,
+    bundle_of,
     bundle_path,
     check_bundle,
     key_of,
     package,
     package_copies,
     plan_file,
-    who,
 )
-from incrowd.studio.language import in_language
+from incrowd.studio.packages import SHEET, package_files, page_sheet
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import (
     FOLDERS,
-    NAMES,
     TERMS,
     Publication,
-    ServiceRole,
     load_publication,
-    needed_people,
     terms_text,
     unprotected,
 )
 from incrowd.studio.sources import keep_plan
-from incrowd.survey import Survey
 from incrowd.verification import check_certificate
-
-SHEET = "sheet.html"
 
 
 def certify(progress: Callable[[str], None], path: Path, ready: Plan | None = None) -> str:
@@ -154,47 +147,23 @@ def _second_key(project: Project, publication: Publication, language: str) -> No
 
 
 def _package(project: Project, publication: Publication, language: str) -> None:
-    """Write the terms, and a folder for each colleague."""
+    """Write the terms, and a package for each colleague; the own key first, which the terms
+    state."""
+    if "collector" in publication.mine:
+        _collector_key(project, publication, language)
     survey, certified = project.survey(), checked_plan(project, publication)
     text = terms_text(publication, survey, key_of(project, publication))
     write_text(project.path / TERMS, text)
     if publication.mixers == 1 and key_of(project, publication).get("collector"):
         make_bundle(certified, ShufflerTerms.load(project.path / TERMS))  # would it be accepted?
     for service in publication.theirs:
-        folder = _created(package(project, service))
+        folder = package(project, service)
+        texts = package_files(publication, survey, certified, service, language)
+        for name, text in texts.items():
+            _created((folder / name).parent)
+            write_text(folder / name, text, mode=0o644)
         for copy in package_copies(project, publication, service):
             write_bytes(copy, (project.path / copy.name).read_bytes(), mode=0o644)
-        sheet = sheet_of(publication, survey, certified, service, language)
-        write_text(folder / SHEET, sheet)
-
-
-def sheet_of(
-    publication: Publication, survey: Survey, certified: Plan, service: ServiceRole, language: str
-) -> str:
-    """Return the page for the colleague who runs a service: what to promise, what to do."""
-    parts: dict[str, Any] = {
-        "_": partial(in_language_of, language),
-        "language": language,
-        "title": f"{survey.name}: {in_language(NAMES[service], language)}",
-        "survey": survey,
-        "service": service,
-        "services": publication.services,
-        "name": NAMES[service],
-        "names": NAMES,
-        "folder": FOLDERS[service],
-        "folders": FOLDERS,
-        "publication": publication,
-        "who": partial(who, publication),
-        "plan": certified,
-        "least": needed_people(survey, certified),
-        "invented": invented(certified),
-    }
-    return rendered("publish_sheet.html", __package__, **parts)
-
-
-def in_language_of(language: str, text: Any, **values: Any) -> str:
-    """Return the text in a language; the function `_` of templates."""
-    return in_language(text, language, **values)
 
 
 def _bundle(project: Project, publication: Publication, language: str) -> None:
@@ -313,18 +282,33 @@ ACTIONS: Mapping[str, Callable[[Project, Publication, str], None]] = {
 }
 
 
-def zipped(project: Project, name: str) -> bytes:
-    """Return the files for a colleague as one archive. name: the name of their folder in the
-    project.
+def zipped(project: Project, name: str, language: str) -> bytes:
+    """Return a package as one archive: that of a colleague, by the name of its folder in the
+    project, or that of the survey page. language: that of the sheet for the host of the page.
 
-    Raises UsageError if there is no such folder.
+    A colleague who needs the bundle gets it when it exists. Raises UsageError if there is no such
+    folder.
     """
-    folders = {package(project, service).name: package(project, service) for service in FOLDERS}
-    if name not in folders or not folders[name].is_dir():
-        raise UsageError.of("file", "studio.no-package", name=name, folders=[*folders])
+    folders = {package(project, service).name: service for service in FOLDERS}
+    names = (*folders, PAGE)
+    folder = project.path / name
+    if name not in names or not folder.is_dir():
+        raise UsageError.of("file", "studio.no-package", name=name, folders=[*names])
+    publication, _ = load_publication(project)
+    contents = {
+        f"{name}/{file.relative_to(folder).as_posix()}": file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+    if name == PAGE:
+        sheet = page_sheet(project.survey(), publication, language)
+        contents = {f"page/{Path(path).name}": data for path, data in contents.items()}
+        contents[SHEET] = sheet.encode()
+    bundle = bundle_of(project, publication)
+    if bundle and name != PAGE and folders[name] != publication.maker:
+        contents[f"{name}/{FOLDERS[folders[name]]}/{GIVEN}/{BUNDLE}"] = bundle.encoded
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(folders[name].iterdir()):
-            if file.is_file():
-                archive.write(file, f"{name}/{file.name}")
+        for path, data in contents.items():
+            archive.writestr(path, data)
     return buffer.getvalue()

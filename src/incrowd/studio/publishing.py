@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import math
+import shutil
 from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import FileResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.catalog.sentences import Sentence
-from incrowd.collection.protocol.addresses import Link, short
+from incrowd.collection.handover import confirm_delivery
+from incrowd.collection.machine import system
+from incrowd.collection.protocol.addresses import BY_HAND, Link, is_by_hand, short
 from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
+from incrowd.collection.taking import RELEASE_FILE, STATEMENT_FILE
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.guarantees.strength import strength
 from incrowd.number_text import bound
@@ -28,17 +35,37 @@ from incrowd.presentation.guarantee_text import (
 )
 from incrowd.studio.certifying import certified, warned
 from incrowd.studio.evidence import (
+    CARD,
+    LAST,
     PACKAGE,
+    PAGE,
     STATES,
+    WIZARD,
     PlanFileState,
     bundle_of,
+    group_of,
     plan_file,
     public_lines,
     steps,
+    wizard,
 )
 from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.own_services import (
+    confirmations,
+    handed_file,
+    handed_over,
+    hosted_role,
+    is_hosted,
+    last_lines,
+    open_releases,
+    start_service,
+    stop_service,
+    take_release,
+)
+from incrowd.studio.packages import local_port
 from incrowd.studio.pages import (
     Studio,
+    chosen_file,
     form_of,
     is_fragment,
     language_of,
@@ -55,6 +82,7 @@ from incrowd.studio.publication import (
     NAMES,
     Here,
     Publication,
+    ServiceRole,
     by_services,
     load_publication,
     needed_people,
@@ -68,12 +96,17 @@ from incrowd.studio.publication import (
 )
 from incrowd.studio.versions import versions_of
 from incrowd.studio.work import is_running
+from incrowd.survey import Survey
 
 DROPPED = "bundle.json"  # where a colleague's bundle can be put by hand
 AT_ONCE = 0.4  # seconds to wait for a job before the page is shown
 TABLES = {"organization": "organizations", "address": "addresses", "key": "keys"}
 KEYS = ("collector", "first", "second", "second_configuration")
 TIMES = ("opens", "closes", "disposes")
+HAND, NETWORK = "hand", "network"  # how the release reaches the collector
+ELSEWHERE, WITH_SERVICE = "elsewhere", "service"  # who hosts the survey page
+USUAL_TIME = timedelta(days=21)  # between opening and closing
+CARD_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
 
 
 class WorkDivision(NamedTuple):
@@ -156,6 +189,11 @@ def routes(studio: Studio) -> list[BaseRoute]:
         route(studio, f"{base}/bundle", upload_bundle, methods=("POST",)),
         route(studio, f"{base}/do/{{step}}", do_step, methods=("POST",)),
         route(studio, f"{base}/files/{{folder}}.zip", download, methods=("GET",)),
+        route(studio, f"{base}/files/{CARD}", show_card, methods=("GET",)),
+        route(studio, f"{base}/run/{{service}}", run_service, methods=("POST",)),
+        route(studio, f"{base}/release", upload_release, methods=("POST",)),
+        route(studio, f"{base}/handover/{{service}}/{{file}}", hand_over, methods=("GET",)),
+        route(studio, f"{base}/confirm/{{service}}", confirm, methods=("POST",)),
     ]
 
 
@@ -169,16 +207,22 @@ async def _page(
     request: Request,
     *,
     status: int = 200,
+    step: str = "",
     values: Mapping[str, str] | None = None,
     mistakes: tuple[str, ...] = (),
     failure: tuple[str, ...] = (),
 ) -> Response:
-    """Return the page. values, mistakes: those of a form that could not be saved. failure: the
-    failure of a step."""
+    """Return the page. step: the one in view; by default the first that is not done. values,
+    mistakes: those of a form that could not be saved. failure: the failure of a step."""
     project = studio.project(request)
     parts = await asyncio.to_thread(page_parts, project)
-    if values is not None:
-        parts["values"] = values
+    if values is not None and "values" in parts:
+        parts["values"] |= values
+    step = step or request.query_params.get("step", "")
+    if step in WIZARD or "current" not in parts:
+        parts["current"] = step
+    opening = studio.jobs.get((project.path, "open"))
+    parts |= {"opening": opening, "is_opening": is_running(opening)}
     job = studio.jobs.get((project.path, "plan"))
     parts |= {"mistakes": mistakes, "failure": failure, "job": job, "running": is_running(job)}
     parts["versions"] = await asyncio.to_thread(versions_of, studio.projects, project)
@@ -202,7 +246,7 @@ def page_parts(project: Project) -> dict[str, Any]:
         "planned": planned,
         "publication": publication,
         "version": version,
-        "values": values_of(publication),
+        "values": defaults(publication, survey, system()) | values_of(publication),
         "choices": choices(by_services(survey, planned.plan)),
         "roles": ROLES,
         "roles_of": ROLES_OF,
@@ -214,9 +258,12 @@ def page_parts(project: Project) -> dict[str, Any]:
         "doubts": _doubts(planned),
         "folders": FOLDERS,
         "package": PACKAGE,
+        "page_folder": PAGE,
+        "now": system(),
         "least": needed_people(survey, planned.plan),
         "needs_no_crowd": needs_no_crowd(survey, planned.plan),
         "groups": len(strata(survey)),
+        "by_hand": is_by_hand(publication.addresses.get("collector", "")),
     }
     return parts | _checklist(project, publication, planned)
 
@@ -230,7 +277,13 @@ def _checklist(
         bundle = bundle_of(project, publication)
         listed, broken = steps(project, survey, publication, planned), None
     except IncrowdError as error:
-        return {"todo": (), "bundle": None, "broken": error, "stale_bundle": False}
+        return {
+            "wizard": wizard((), False),
+            "current": "certify",
+            "bundle": None,
+            "broken": error,
+            "stale_bundle": False,
+        }
     page = publication.survey_page
     link = str(Link(page or bundle.link_address, bundle.digest)) if bundle else ""
     lines = {
@@ -243,8 +296,12 @@ def _checklist(
         and not bundle
     }
     chosen = (project.path / FILE).exists()
+    shown = wizard(listed, chosen)
     return {
-        "todo": listed,
+        "wizard": shown,
+        "current": next((each.id for each in shown if each.state != "done"), LAST),
+        "services": [_own(project, publication, service) for service in publication.mine],
+        "codes": confirmations(project) if "collector" in publication.mine else (),
         "missing": problems_of(publication, survey, planned.plan) if chosen else [],
         "bundle": bundle,
         "broken": broken,
@@ -259,6 +316,31 @@ def _checklist(
             if (project.path / f"{PACKAGE}{FOLDERS[service]}").is_dir()
         ],
     }
+
+
+class OwnService(NamedTuple):
+    """A service that this person runs. here: whether its address is on this machine.
+
+    lines: those that it wrote last. files: those for the collector.
+    """
+
+    service: ServiceRole
+    address: str
+    here: bool
+    is_running: bool
+    lines: str
+    files: tuple[str, ...]
+
+
+def _own(project: Project, publication: Publication, service: ServiceRole) -> OwnService:
+    return OwnService(
+        service,
+        publication.addresses.get(service, ""),
+        local_port(publication, service) is not None,
+        is_hosted(project, service),
+        last_lines(project, service),
+        tuple(file.name for file in handed_over(project, service)),
+    )
 
 
 class DivisionPromise(NamedTuple):
@@ -324,7 +406,7 @@ def choice_of(publication: Publication) -> WorkDivision:
 
 
 def values_of(publication: Publication) -> dict[str, str]:
-    """Return the values of the form's fields, as text."""
+    """Return the values of the form's fields that were chosen, as text."""
     values = {
         "choice": choice_of(publication).id,
         "here-1": publication.here,
@@ -338,33 +420,77 @@ def values_of(publication: Publication) -> dict[str, str]:
     values |= {name: getattr(publication, name).removesuffix("Z") for name in TIMES}
     for prefix, table in TABLES.items():
         values |= {f"{prefix}-{name}": text for name, text in getattr(publication, table).items()}
+    addresses = publication.addresses
+    if addresses.get("collector"):
+        values["reach"] = HAND if is_by_hand(addresses["collector"]) else NETWORK
+    if publication.survey_page:
+        hosted = publication.survey_page == addresses.get(publication.maker)
+        values["page"] = WITH_SERVICE if hosted else ELSEWHERE
+    return {name: text for name, text in values.items() if text}
+
+
+def defaults(publication: Publication, survey: Survey, now: datetime) -> dict[str, str]:
+    """Return what the form proposes for fields that are not chosen yet: it opens now, closes in
+    three weeks, and its release is handed over as a file."""
+    values = {"reach": HAND, "page": ELSEWHERE, "language": survey.language}
+    if not publication.opens and not publication.closes:
+        values["opens"] = f"{now:%Y-%m-%dT%H:%M:00}"
+        values["closes"] = f"{now + USUAL_TIME:%Y-%m-%dT%H:00:00}"
+    if survey.people and not publication.invitations:
+        values["invitations"] = str(survey.people.invited)
     return values
 
 
-def fields_of(form: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of a publication from the fields of the form. Raises UsageError for no
-    number."""
-    names = ("survey_page", "language", "introduction", "period")
-    fields: dict[str, Any] = {name: form.get(name, "").strip() for name in names}
-    fields |= {name: _time(form.get(name, "").strip()) for name in TIMES}
-    choice = next((each for each in CHOICES if each.id == form.get("choice")), CHOICES[0])
-    role = form.get(f"here-{choice.mixers}", "")
-    fields |= {"mixers": choice.mixers, "here": choice.here}
-    if choice.here == "collector" and role in ROLES_OF[choice.mixers]:
-        fields["here"] = role
-    invited = form.get("invitations", "").replace(",", "").strip() or "0"
-    if not invited.isdecimal() or len(invited) > 9:
-        raise UsageError.of("invitations", "studio.not-a-number-of-people", value=invited)
-    fields["invitations"] = int(invited)
+def fields_of(form: Mapping[str, str], before: Publication | None = None) -> dict[str, Any]:
+    """Return the values of a publication, of which the fields of a form are changed.
+
+    before: the publication that is changed; by default none was chosen. Raises UsageError for no
+    number.
+    """
+    fields: dict[str, Any] = (before or Publication()).model_dump()
+    for name in ("survey_page", "language", "introduction", "period"):
+        if name in form:
+            fields[name] = form[name].strip()
+    fields |= {name: _time(form[name].strip()) for name in TIMES if name in form}
+    if "choice" in form:
+        choice = next((each for each in CHOICES if each.id == form["choice"]), CHOICES[0])
+        role = form.get(f"here-{choice.mixers}", "")
+        fields |= {"mixers": choice.mixers, "here": choice.here}
+        if choice.here == "collector" and role in ROLES_OF[choice.mixers]:
+            fields["here"] = role
+    if "invitations" in form:
+        invited = form["invitations"].replace(",", "").strip() or "0"
+        if not invited.isdecimal() or len(invited) > 9:
+            raise UsageError.of("invitations", "studio.not-a-number-of-people", value=invited)
+        fields["invitations"] = int(invited)
     allowed: dict[str, tuple[str, ...]] = {
         "organization": tuple(NAMES),
         "address": tuple(NAMES),
         "key": KEYS,
     }
     for prefix, table in TABLES.items():
-        given = {name: form.get(f"{prefix}-{name}", "").strip() for name in allowed[prefix]}
-        fields[table] = {name: text for name, text in given.items() if text}
+        given = {
+            name: form[f"{prefix}-{name}"].strip()
+            for name in allowed[prefix]
+            if f"{prefix}-{name}" in form
+        }
+        merged = fields[table] | given
+        fields[table] = {name: text for name, text in merged.items() if text}
+    fields |= _ways(form, fields)
+    if not fields["period"] and fields["opens"] and fields["closes"]:
+        fields["period"] = f"{fields['opens'][:10]} – {fields['closes'][:10]}"
     return fields
+
+
+def _ways(form: Mapping[str, str], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the addresses that follow from the ways of delivery and of hosting in a form."""
+    addresses = dict(fields["addresses"])
+    if form.get("reach") == HAND:
+        addresses["collector"] = BY_HAND
+    page = fields["survey_page"]
+    if form.get("page") == WITH_SERVICE:
+        page = addresses.get("inviter" if fields["mixers"] == 2 else "shuffler", "")
+    return {"addresses": addresses, "survey_page": page}
 
 
 def _time(text: str) -> str:
@@ -376,20 +502,29 @@ def _time(text: str) -> str:
 
 
 async def choose(studio: Studio, request: Request) -> Response:
-    """Save the choices. After an error, the page keeps them as typed."""
+    """Save the choices of a form, and go to another step. After an error, the page keeps them as
+    typed."""
     project = studio.project(request)
     typed = texts(await form_of(request))
+    step = typed.get("step", "")
     try:
-        publication = parsed(fields_of(typed))
+        before, _ = await asyncio.to_thread(load_publication, project)
+        publication = parsed(fields_of(typed, before))
         await asyncio.to_thread(save_publication, project, publication, typed.get("version", ""))
     except ConflictError as error:  # what was typed stays; to save it again replaces the other
         typed.pop("version", None)
         mistakes = lines(error, language_of(request))
-        return await _page(studio, request, status=409, values=typed, mistakes=mistakes)
+        return await _page(studio, request, status=409, step=step, values=typed, mistakes=mistakes)
     except (IncrowdError, OSError) as error:
         mistakes = lines(error, language_of(request))
-        return await _page(studio, request, status=422, values=typed, mistakes=mistakes)
-    return RedirectResponse(f"/p/{project.name}/publish#steps", 303)
+        return await _page(studio, request, status=422, step=step, values=typed, mistakes=mistakes)
+    to = typed.get("to", "")
+    return _to(project, to if to in WIZARD else "")
+
+
+def _to(project: Project, step: str) -> Response:
+    """Return a redirection to a step; to the first that is not done if none is named."""
+    return RedirectResponse(f"/p/{project.name}/publish{f'?step={step}' if step else ''}", 303)
 
 
 async def start_plan(studio: Studio, request: Request) -> Response:
@@ -401,7 +536,7 @@ async def start_plan(studio: Studio, request: Request) -> Response:
     await asyncio.to_thread(job.ended.wait, AT_ONCE)
     if is_fragment(request):  # what was typed in the choices, and not saved, stays
         return await show_plan(studio, request)
-    return RedirectResponse(f"/p/{project.name}/publish#plan", 303)
+    return _to(project, "certify")
 
 
 async def stop_plan(studio: Studio, request: Request) -> Response:
@@ -409,7 +544,7 @@ async def stop_plan(studio: Studio, request: Request) -> Response:
     project = studio.project(request)
     if job := studio.jobs.get((project.path, "plan")):
         job.stop()
-    return RedirectResponse(f"/p/{project.name}/publish#plan", 303)
+    return _to(project, "certify")
 
 
 async def show_plan(studio: Studio, request: Request) -> Response:
@@ -430,8 +565,9 @@ async def do_step(studio: Studio, request: Request) -> Response:
     try:
         await asyncio.to_thread(perform, project, step, language_of(request))
     except (IncrowdError, OSError) as error:
-        return await _page(studio, request, status=422, failure=lines(error, language_of(request)))
-    return RedirectResponse(f"/p/{project.name}/publish#step-{step}", 303)
+        failure = lines(error, language_of(request))
+        return await _page(studio, request, status=422, step=group_of(step), failure=failure)
+    return _to(project, group_of(step))
 
 
 async def upload_bundle(studio: Studio, request: Request) -> Response:
@@ -448,13 +584,91 @@ async def upload_bundle(studio: Studio, request: Request) -> Response:
     try:
         await asyncio.to_thread(take_bundle, project, publication, data)
     except (IncrowdError, OSError) as error:
-        return await _page(studio, request, status=422, failure=lines(error, language_of(request)))
-    return RedirectResponse(f"/p/{project.name}/publish#step-bundle", 303)
+        failure = lines(error, language_of(request))
+        return await _page(studio, request, status=422, step=group_of("bundle"), failure=failure)
+    return _to(project, group_of("bundle"))
 
 
 async def download(studio: Studio, request: Request) -> Response:
-    """Return the files for a colleague, as one archive."""
+    """Return the package for a colleague, or that of the survey page, as one archive."""
     project, name = studio.project(request), request.path_params["folder"]
-    data = await asyncio.to_thread(zipped, project, name)
+    data = await asyncio.to_thread(zipped, project, name, language_of(request))
     headers = {"Content-Disposition": f'attachment; filename="{name}.zip"'}
     return Response(data, media_type="application/zip", headers=headers)
+
+
+async def show_card(studio: Studio, request: Request) -> Response:
+    """Return the guarantee card, to be looked at or to be saved."""
+    project = studio.project(request)
+    data = await asyncio.to_thread((project.path / CARD).read_bytes)
+    headers = {"Content-Security-Policy": CARD_POLICY}
+    if request.query_params.get("save"):
+        headers["Content-Disposition"] = f'attachment; filename="{CARD}"'
+    return Response(data, media_type="text/html", headers=headers)
+
+
+def _own_role(project: Project, request: Request) -> tuple[Publication, ServiceRole]:
+    """Return the publication, and the service in the address."""
+    publication, _ = load_publication(project)
+    return publication, hosted_role(publication, request.path_params["service"])
+
+
+async def run_service(studio: Studio, request: Request) -> Response:
+    """Start a service on this machine, or stop it."""
+    project, typed = studio.project(request), texts(await form_of(request))
+    publication, service = await asyncio.to_thread(_own_role, project, request)
+    try:
+        if typed.get("stop"):
+            await asyncio.to_thread(stop_service, project, service)
+        else:
+            await asyncio.to_thread(start_service, project, publication, service)
+    except (IncrowdError, OSError) as error:
+        failure = lines(error, language_of(request))
+        return await _page(studio, request, status=422, step=LAST, failure=failure)
+    return _to(project, LAST)
+
+
+async def upload_release(studio: Studio, request: Request) -> Response:
+    """Store a release that a colleague sent as a file, and begin to open it."""
+    project = studio.project(request)
+    try:
+        async with request.form() as form:
+            await asyncio.to_thread(_store_release, project, chosen_file(form))
+    except (IncrowdError, OSError) as error:
+        failure = lines(error, language_of(request))
+        return await _page(studio, request, status=422, step=LAST, failure=failure)
+    key = (project.path, "open")
+    job = await asyncio.to_thread(studio.jobs.start, key, open_releases, project.path)
+    await asyncio.to_thread(job.ended.wait, AT_ONCE)
+    return _to(project, LAST)
+
+
+def _store_release(project: Project, file: UploadFile) -> None:
+    """Store an uploaded file as if it had been posted to the collector."""
+    with TemporaryDirectory(prefix="release-", dir=project.hidden) as folder:
+        ending = STATEMENT_FILE if Path(file.filename or "").suffix == STATEMENT_FILE else ""
+        copy = Path(folder) / f"arrived{ending or RELEASE_FILE}"
+        with copy.open("wb") as target:
+            shutil.copyfileobj(file.file, target)
+        take_release(project, copy)
+
+
+async def hand_over(studio: Studio, request: Request) -> Response:
+    """Return a file that a service here has written for the collector."""
+    project, name = studio.project(request), request.path_params["file"]
+    _, service = await asyncio.to_thread(_own_role, project, request)
+    file = await asyncio.to_thread(handed_file, project, service, name)
+    return FileResponse(file, media_type="application/octet-stream", filename=name)
+
+
+async def confirm(studio: Studio, request: Request) -> Response:
+    """Confirm that the collector has what a service here handed over."""
+    project, typed = studio.project(request), texts(await form_of(request))
+    _, service = await asyncio.to_thread(_own_role, project, request)
+    folder = project.path / FOLDERS[service]
+    try:
+        await asyncio.to_thread(confirm_delivery, folder, typed.get("code", ""))
+    except (IncrowdError, OSError) as error:
+        failure = lines(error, language_of(request))
+        return await _page(studio, request, status=422, step=LAST, failure=failure)
+    return _to(project, LAST)

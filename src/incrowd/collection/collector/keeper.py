@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from incrowd.collection.collector.collections import open_release
+from incrowd.collection.collector.collections import check_body_file, open_release
 from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.receipt import check_files, load_receipt, note_later
 from incrowd.collection.folders import adopt_bundle, unfinished
@@ -18,7 +19,7 @@ from incrowd.collection.protocol.mixing import AnyRelease, MixedRelease
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed
 from incrowd.collection.steady import steadiness
-from incrowd.collection.taking import Shelf
+from incrowd.collection.taking import STATEMENT_FILE, Shelf, Taking
 from incrowd.errors import IncrowdError, quantity
 from incrowd.files import destroy
 from incrowd.sampling.shuffle import Advance
@@ -32,6 +33,21 @@ def keep_bundle(places: CollectorPlaces, path: Path | None) -> Bundle:
     Raises UsageError if there is no bundle or a different one; each folder is for one bundle.
     """
     return adopt_bundle(places.bundle, path)
+
+
+def take_file(places: CollectorPlaces, bundle: Bundle, file: Path) -> Signed[Any]:
+    """Store what a mixer, or with two of them the inviter, handed over as a file; return its
+    statement.
+
+    It is checked as if it had been posted. A repetition changes nothing. Raises ProtocolError if it
+    is not of this bundle, OSError if it cannot be read.
+    """
+    taking: Taking[Any] = Taking(bundle, places.releases(bundle), partial(check_body_file, bundle))
+    if file.suffix == STATEMENT_FILE and bundle.mixers == 2:
+        taking = Taking(bundle, places.invitations)
+    with taking:
+        taking.add_file(file)
+        return taking.done()
 
 
 def open_waiting(
