@@ -14,7 +14,7 @@ from incrowd.studio import rehearsal, rehearsing
 from incrowd.studio.certifying import promise
 from incrowd.studio.language import LANGUAGES, in_language
 from incrowd.studio.noise_kinds import noise_kinds, shown
-from incrowd.studio.preparation import sheet_of
+from incrowd.studio.packages import sheet_of
 from incrowd.studio.publication import (
     Publication,
     needed_people,

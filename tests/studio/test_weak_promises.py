@@ -101,7 +101,7 @@ def test_a_smaller_epsilon_and_delta_are_published(browser, studio, planned):
     browser.post("/p/work/publish/plan")
     assert studio.jobs.get((planned.path, "plan")).ended.wait(60)
     assert browser.post("/p/work/publish/do/package").status_code == 303
-    assert "strong protection" in browser.get("/p/work/publish").text
+    assert "strong protection" in browser.get("/p/work/publish?step=who").text
 
 
 def test_one_organization_is_refused_where_nothing_is_left_then(planned):

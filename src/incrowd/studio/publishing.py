@@ -300,7 +300,7 @@ def _checklist(
     return {
         "wizard": shown,
         "current": next((each.id for each in shown if each.state != "done"), LAST),
-        "services": [_own(project, publication, service) for service in publication.mine],
+        "services": [_hosted(project, publication, service) for service in publication.mine],
         "codes": confirmations(project) if "collector" in publication.mine else (),
         "missing": problems_of(publication, survey, planned.plan) if chosen else [],
         "bundle": bundle,
@@ -332,7 +332,7 @@ class OwnService(NamedTuple):
     files: tuple[str, ...]
 
 
-def _own(project: Project, publication: Publication, service: ServiceRole) -> OwnService:
+def _hosted(project: Project, publication: Publication, service: ServiceRole) -> OwnService:
     return OwnService(
         service,
         publication.addresses.get(service, ""),
