@@ -2,6 +2,8 @@
 
 import io
 import re
+import zipfile
+from dataclasses import replace
 
 import docx
 import openpyxl
@@ -9,11 +11,12 @@ import pyarrow as pa
 import pytest
 
 import incrowd
-from incrowd.catalog.sentences import texts
 from incrowd.errors import UsageError
+from incrowd.guarantees.collected import of_invented_people
 from incrowd.methods import METHODS
 from incrowd.presentation.write import content
 from tests.conftest import local_plan, yes_no_question
+from tests.oracles.english import english_runs, words_of
 
 
 def opened(result):
@@ -101,20 +104,6 @@ def test_a_german_report_is_german(tmp_path):
     assert any(re.fullmatch(r"\d+,\d bis \d+,\d", each) for each in cells)
 
 
-def words_of(text):
-    return re.sub(r"[^\w ]", " ", text).lower().split()
-
-
-def english_sentences():
-    """Runs of four words of the engine's English texts on results."""
-    for room in ("estimation", "presentation", "plans"):
-        for name, text in texts(room, "en").items():
-            fixed = max(re.split(r"{[^}]*}", text), key=len)
-            run = words_of(fixed)
-            if len(run) >= 4 and run[:4] != words_of(texts(room, "de")[name])[:4]:
-                yield " ".join(run[:4])
-
-
 @pytest.mark.parametrize("ending", [".html", ".docx", ".xlsx"])
 def test_no_english_sentence_of_results_is_in_a_german_file(tmp_path, ending):
     path = saved(tmp_path, ending, language="de")
@@ -131,7 +120,7 @@ def test_no_english_sentence_of_results_is_in_a_german_file(tmp_path, ending):
         )
     said = " ".join(words_of(text))
     assert len(said) > 500
-    assert [each for each in english_sentences() if each in said] == []
+    assert [each for each in english_runs() if each in said] == []
 
 
 def test_only_a_known_language_is_written(tmp_path):
@@ -153,3 +142,24 @@ def test_a_workbook_has_an_overview_formats_and_the_method(tmp_path):
     rows = list(book["Übersicht"].values)
     assert rows[1][:2] == ("smokes", "Rauchen Sie?") and rows[1][3].startswith("„ja“: ")
     assert "erfundene Personen" in str(page["F1"].value)
+
+
+def rehearsed(result):
+    return replace(result, guarantee=of_invented_people(result.guarantee))
+
+
+@pytest.mark.parametrize("ending", [".html", ".docx", ".xlsx", ".json", ".csv", ".r"])
+def test_every_form_says_that_people_are_invented(ending):
+    """Also where no seed is known, as in a rehearsal."""
+    real = replace(health(), seed=None)
+    marked, plain = (content(each, ending) for each in (rehearsed(real), real))
+    if ending in (".docx", ".xlsx"):
+        marked, plain = (
+            b"".join(zipfile.ZipFile(io.BytesIO(each)).read(name) for name in names_in(each))
+            for each in (marked, plain)
+        )
+    assert b"nvented people" in marked and b"nvented people" not in plain
+
+
+def names_in(archive):
+    return zipfile.ZipFile(io.BytesIO(archive)).namelist()

@@ -32,6 +32,7 @@ from incrowd.studio.preparation import certify
 from incrowd.studio.projects import Projects
 from incrowd.studio.work import Job, Jobs
 from tests.conftest import local_plan, one_in, slowly, slowly_except, yes_no_question
+from tests.oracles.english import english_runs, words_of
 from tests.oracles.studio import PORT, Browser
 
 EVIL = "<script>alert('x')</script>"
@@ -587,12 +588,14 @@ def test_a_german_page_has_the_german_wording_where_there_is_one(browser, collec
 
 @pytest.mark.slow
 def test_files_and_pictures_of_a_german_page(browser, collected):
-    """Files are those of the command; a picture is the one that the page shows."""
+    """Files for programs are those of the command; others and pictures are in its language."""
     collected(*WORDED, epsilon=14.0, people=5000, table=[{"questions": ["sick", "place"]}])
     german = {"Accept-Language": "de"}
-    for format in ("html", "csv", "json", "R"):
+    for format in ("csv", "json", "R"):
         link = address("/file", format=format, tables="sick,place")
         assert browser.get(link, headers=german).content == browser.get(link).content
+    saved = browser.get(address("/file", format="html", tables="sick,place"), headers=german)
+    assert '<html lang="de">' in saved.text and "Krank" in saved.text
     svg = browser.get(address("/picture", format="svg", tables="sick"), headers=german).text
     assert "Krank" in svg and ">Ill<" not in svg
 
@@ -666,3 +669,36 @@ def test_every_result_can_be_sent_from_a_process(shared, name):
     )
     result = results.computed(lambda _: None, pickle.loads(pickle.dumps(order)))
     assert repr(pickle.loads(pickle.dumps(result))) == repr(result)
+
+
+def test_files_of_invented_people_have_it_in_their_names(browser, project):
+    """Reports of a simulation in the place of real ones."""
+    plan = incrowd.Plan.load(project / "plan.json")
+    answers = {
+        "sick": ["yes", "no"] * 3000,
+        "health": ["good", "fair"] * 3000,
+        "visits": [1] * 6000,
+    }
+    (project / "reports.parquet").unlink()
+    simulated = incrowd.randomize(plan, pa.table(answers), simulation_seed=1)
+    incrowd.save_reports(simulated, project / "reports.parquet")
+    for language, words in (("en", "Invented people: "), ("de", "Erfundene Personen: ")):
+        spoken = {"Accept-Language": language}
+        for format in ("html", "docx", "csv"):
+            link = address("/file", format=format, source="reports.parquet", tables="sick")
+            name = browser.get(link, headers=spoken).headers["content-disposition"]
+            assert f"''invented-health-tables.{format}" in name
+        link = address("/picture", format="svg", source="reports.parquet", tables="sick")
+        drawn = browser.get(link, headers=spoken)
+        assert "''invented-health-" in drawn.headers["content-disposition"]
+        assert words in drawn.text
+
+
+@pytest.mark.parametrize("name", ["one", "crosstab", "compare", "correlate", "regress"])
+def test_a_german_page_of_results_has_no_english_sentence_of_the_engine(shared, name):
+    browser, _ = shared
+    page = browser.get(address(**CHOICES[name]), headers={"Accept-Language": "de"}).text
+    without = re.sub(r"<(style|svg|pre|script).*?</\1>|<[^>]+>", " ", page, flags=re.DOTALL)
+    said = " ".join(words_of(html.unescape(without)))
+    assert len(said) > 500
+    assert [each for each in english_runs() if each in said] == []

@@ -40,6 +40,7 @@ from incrowd.guarantees.strength import (
     Strength,
     guess_after,
     is_practically_none,
+    strength,
     strength_of,
 )
 from incrowd.number_text import bound, chance, factor, written_out
@@ -596,6 +597,11 @@ _WAYS = {
 def strength_words(strength: Strength) -> Sentence:
     """Return the strength of a guarantee in a few words: "strong protection"."""
     return sentence(_STRENGTHS[strength])
+
+
+def strength_sentence(guarantee: Guarantee) -> Sentence:
+    """Return the strength of a guarantee in a few words."""
+    return strength_words(strength(guarantee))
 
 
 def guess_sentence(epsilon: float, delta: float = 0.0) -> Sentence:

@@ -23,7 +23,14 @@ from incrowd.estimation.words import WordEstimates
 from incrowd.number_text import digits, percent
 from incrowd.presentation import guarantee_text
 from incrowd.presentation.charts import MOST_CELLS, NARROW, WIDE, chart_svg, group_heading
-from incrowd.presentation.findings import finding, joined_title, limits, people_lines
+from incrowd.presentation.findings import (
+    finding,
+    joined_title,
+    limits,
+    method_rows,
+    method_sentences,
+    people_lines,
+)
 from incrowd.presentation.pictures import Picture
 from incrowd.presentation.receipts import invented_warning
 
@@ -68,6 +75,8 @@ def parts(estimates: Estimates, language: str = ENGLISH) -> dict[str, Any]:
         ],
         people=list(people_lines(estimates)),
         limits=list(limits(estimates)),
+        method=list(method_sentences(estimates)),
+        method_figures=list(method_rows(estimates)),
         of_strata=list(_of_strata(estimates, _MOST_LISTED - sum(map(_weight, items)))),
         has_truth=any(item.has_truth for item in items),
         figures=_FIGURES,

@@ -15,7 +15,6 @@ from incrowd.catalog.sentences import (
 from incrowd.estimation.amounts import HEADINGS as AMOUNT_HEADINGS
 from incrowd.estimation.displayed import Shown, quality
 from incrowd.estimation.results import Estimates
-from incrowd.guarantees.strength import strength
 from incrowd.number_text import between, digits, percent
 from incrowd.presentation.charts import MOST_CELLS, WIDE, chart_svg, png_file
 from incrowd.presentation.document import (
@@ -41,7 +40,7 @@ from incrowd.presentation.guarantee_text import (
     guarantee_symbols,
     guess_sentence,
     promise_lines,
-    strength_words,
+    strength_sentence,
 )
 from incrowd.presentation.pictures import Picture, pictures
 from incrowd.presentation.receipts import invented_warning, promised
@@ -130,7 +129,7 @@ def _of_estimates(estimates: Estimates, language: str) -> Iterator[DocumentPart]
     yield Bullets(list(limits(estimates)))
     yield Heading(translatable("presentation.privacy-heading"))
     heading, claim, _, *warnings = promise_lines(estimates.guarantee)
-    strong = strength_words(strength(estimates.guarantee, estimates.people))
+    strong = strength_sentence(estimates.guarantee)
     yield Heading(_text(heading), 2)
     yield Paragraph(_text(strong), "main")
     yield Paragraph(_text(guess_sentence(estimates.guarantee.epsilon, estimates.guarantee.delta)))

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from starlette.datastructures import QueryParams
 
+from incrowd.catalog.sentences import ENGLISH
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.methods import METHODS, Method, MethodOption
@@ -45,8 +46,8 @@ class Call:
         """Return the declaration of the method."""
         return METHODS[self.function]
 
-    def command(self, plan: str, reports: str, output: str) -> str:
-        """Return the line that makes the same file."""
+    def command(self, plan: str, reports: str, output: str, language: str = ENGLISH) -> str:
+        """Return the line that makes the same file. language: of its texts."""
         name, *more = self.method.command or (self.function,)
         words = ["incrowd", name, plan, reports, *self.method.words(self.questions), *more]
         flags = {each.name: each.flag for each in self.method.options}
@@ -56,12 +57,16 @@ class Call:
             words += ["--margins", self.margins]
         for text in self.merge:
             words += ["--merge", text]
+        if language != ENGLISH:
+            words += ["--language", language]
         return shlex.join([*words, "-o", output])
 
-    def python(self, plan: str, reports: str, output: str, release: bool = False) -> str:
+    def python(
+        self, plan: str, reports: str, output: str, release: bool = False, language: str = ENGLISH
+    ) -> str:
         """Return lines of Python that make the same result, and its file if the library writes it.
 
-        release: whether the reports came over a network, with receipts.
+        release: whether the reports came over a network, with receipts. language: of the file.
         """
         arguments = ["plan", "reports", *map(repr, self.questions)]
         arguments += [f"{name}={_literal(value)}" for name, value in self.options]
@@ -85,7 +90,8 @@ class Call:
             f"result = {'incrowd.' * public}{function}({', '.join(arguments)})",
         ]
         if self.function == "estimate":
-            lines.append(f"incrowd.save_estimates(result, {output!r})")
+            spoken = "" if language == ENGLISH else f", language={language!r}"
+            lines.append(f"incrowd.save_estimates(result, {output!r}{spoken})")
         return "\n".join(lines)
 
     def toml(self) -> str:

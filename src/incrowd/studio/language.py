@@ -2,8 +2,8 @@
 
 The English sentence is the key of its translation. Templates write `_("Save")`; functions return
 a `Phrase`, which is translated where it is shown. A value in a sentence is named in braces.
-Problems have texts in both languages in the package's catalog of messages. Other sentences of the
-engine (guarantees, notes of results) are English, and marked as such on a German page.
+Problems, guarantees, and results have texts in both languages in the package's catalogs; a text of
+the engine that knows its code (`Translatable`) is shown in the language of the page.
 """
 
 from __future__ import annotations

@@ -169,8 +169,8 @@ def _answered(
     return {
         "work": work,
         "outcome": None if result is None else _outcome(cache, order, desk.plan, result, language),
-        "command": f"cd {quote(str(project.path))}\n{call.command(plan, reports, file)}",
-        "python": call.python(plan, reports, file, chosen.is_release),
+        "command": f"cd {quote(str(project.path))}\n{call.command(plan, reports, file, language)}",
+        "python": call.python(plan, reports, file, chosen.is_release, language),
         "toml": call.toml(),
     }
 
