@@ -6,14 +6,16 @@ from unittest import mock
 
 import pytest
 
+import incrowd
 from incrowd.errors import UsageError
 from incrowd.guarantees.certified import requested
+from incrowd.planner.outlook import outlook
 from incrowd.planner.plan import limit_outline
 from incrowd.plans.slots import invented
 from incrowd.studio import rehearsal, rehearsing
 from incrowd.studio.certifying import promise
 from incrowd.studio.language import LANGUAGES, in_language
-from incrowd.studio.noise_kinds import noise_kinds, shown
+from incrowd.studio.noise_kinds import noise_kinds, shown, with_noise
 from incrowd.studio.packages import sheet_of
 from incrowd.studio.publication import (
     Publication,
@@ -194,3 +196,24 @@ def test_a_rehearsal_uses_the_plan_for_any_number_of_people(project):
     current = mock.Mock(plan=plan, state="current")
     with mock.patch.object(rehearsal, "plan_file", return_value=current):
         assert rehearsal._plan(project, plan.survey, 25) == (plan, True)
+
+
+def test_both_kinds_are_compared_for_the_people_who_will_answer():
+    asked = {"id": "a", "type": "yesno"}
+    raw = {"name": "A", "people": {"invited": 450, "expected": 0.6}, "question": [asked]}
+    devices = Survey.of(raw | {"privacy": {"epsilon": 2.0}})
+    services = Survey.of(raw | {"privacy": {"epsilon": 2.0, "noise": "services"}})
+    assert (devices.crowd, services.crowd) == (196, 270)
+    assert with_noise(devices, "services").crowd == 270
+    assert with_noise(services, "devices").crowd == 196  # the promise counts on no more
+    stated = Survey.of(raw | {"crowd": 150, "privacy": {"epsilon": 2.0}})
+    assert with_noise(stated, "services").crowd == 150
+    few = Survey.of(
+        raw | {"crowd": 15, "people": {"invited": 40, "expected": 0.5}, "privacy": {"epsilon": 2.0}}
+    )
+    assert with_noise(few, "services").crowd == 15
+    assert noise_kinds(lambda _: None, devices) == noise_kinds(lambda _: None, services)
+    kinds = {each.kind: each for each in noise_kinds(lambda _: None, devices)}
+    plan = incrowd.plan(devices)
+    (table,) = outlook(plan, devices.expected_answers).tables
+    assert kinds["devices"].error == table.forecast.standard_error

@@ -155,3 +155,10 @@ def test_hostile_words_are_escaped(browser, studio):
     response = walk(browser, TYPED | {"title": '<b>"x', "question": 'a"]\n<i>?'})
     page = browser.get(response.headers["location"]).text
     assert "<b>" not in page and "<i>" not in page
+
+
+def test_a_survey_that_only_says_who_is_invited_is_not_broken(browser, studio):
+    text = survey_text(DEFAULTS | TYPED, "en").partition("[[question]]")[0]
+    studio.projects.create("Begun", text)
+    page = browser.get("/").text
+    assert "Climate at work" in page and "question: is missing" not in page

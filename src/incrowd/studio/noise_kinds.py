@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import NamedTuple
 
-from incrowd.errors import IncrowdError, Problem
+from incrowd.errors import IncrowdError, Problem, SurveyError
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.planner.search import SearchProgress
 from incrowd.studio.interval_figures import points, rounded
 from incrowd.studio.language import Phrase, phrase
 from incrowd.survey import Survey
+from incrowd.survey.problems import derived_crowd
 from incrowd.survey.written import LEAST
 
 KINDS = ("devices", "services")
@@ -40,19 +42,32 @@ def with_noise(survey: Survey, kind: str) -> Survey:
         survey = survey.model_copy(update={"least": LEAST})
     privacy = survey.privacy.model_copy(update=changes)
     changed = survey.model_copy(update={"privacy": privacy})
-    return Survey.model_validate_json(changed.model_dump_json(by_alias=True))
+    content = json.loads(changed.model_dump_json(by_alias=True))
+    if survey.people:
+        content["people"] = survey.people.model_dump()
+        if _follows(survey):
+            del content["crowd"]  # which follows from who is invited, and from who adds the noise
+    return Survey.of(content)
+
+
+def _follows(survey: Survey) -> bool:
+    """Return whether the crowd of a survey is the one that follows from who is invited."""
+    try:
+        return survey.crowd == derived_crowd(survey)
+    except SurveyError:
+        return False
 
 
 def _certified(progress: SearchProgress, survey: Survey, kind: str) -> NoiseKind:
-    from incrowd.planner.forecast import forecast  # in the process of the job: slow to load
+    from incrowd.planner.outlook import outlook  # in the process of the job: slow to load
     from incrowd.planner.plan import make_plan
 
     try:
-        plan = make_plan(with_noise(survey, kind), (), progress)
+        of_kind = with_noise(survey, kind)
+        plan = make_plan(of_kind, (), progress)
     except IncrowdError as impossible:
         return NoiseKind(kind, 0.0, 0.0, impossible.problems)
-    counted = {frozenset(ids) for ids in plan.survey.counted}
-    tables = [each for each in forecast(plan) if frozenset(each.questions) in counted]
+    tables = [each.forecast for each in outlook(plan, of_kind.expected_answers).tables]
     error = max(each.standard_error for each in tables)
     return NoiseKind(kind, error, min(each.effective_sample_size for each in tables))
 
