@@ -10,7 +10,7 @@ from incrowd.collection.mailing import AddressList, address_list, handed_out, le
 from incrowd.presentation.letters import LetterStyle, check_fields, printed_letters
 from incrowd.presentation.word_letters import word_letters
 from incrowd.presentation.workbook import table_workbook
-from incrowd.studio.inviting import InvitingState, _content, _handed_out
+from incrowd.studio.inviting import InvitingState, _content, _create_more, _handed_out
 from incrowd.studio.projects import Project
 from tests.messages.shared import command, file
 from tests.oracles.make_vectors import INVITED, OPEN
@@ -61,7 +61,18 @@ def without_codes(project, _):
     _handed_out(project, io.BytesIO(b"name\nAda\n"))
 
 
+def more(number):
+    return lambda project, _: _create_more(project, number)
+
+
+def more_without_codes(project, _):
+    (project.path / "codes.csv").unlink()
+    _create_more(project, "3")
+
+
 CASES = {
+    "studio: more invitations: no number": in_studio(more("x")),
+    "studio: more invitations: none here": in_studio(more_without_codes),
     "studio: a list and no invitations": in_studio(without_codes),
     "studio: letters and no invitations": in_studio(
         lambda project, state: _content(project, state, "en", "letters.html")

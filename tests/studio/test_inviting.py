@@ -9,6 +9,8 @@ import zipfile
 import pytest
 
 from incrowd.collection.invitations import remaining
+from incrowd.collection.mixer import setup
+from incrowd.collection.settings import ShufflerSettings
 from tests.oracles import qr
 from tests.oracles.invited_project import SITE, SURVEY, published
 from tests.oracles.make_vectors import INVITED, OPEN
@@ -84,6 +86,24 @@ class TestAList:
         assert refused.status_code == 422 and "2 invitations are left" in refused.text
         browser.post(f"{PAGE}/forget")
         assert "of your list have an invitation" not in browser.get(PAGE).text
+
+    def test_more_invitations_are_added_to_those_that_are_left(self, browser, inviter):
+        before = remaining(inviter.path / "codes.csv")
+        assert browser.post(f"{PAGE}/more", data={"number": "3"}).status_code == 303
+        after = remaining(inviter.path / "codes.csv")
+        assert after[:8] == before and len({each["code"] for each in after}) == 11
+        store = setup.open_store(ShufflerSettings(folder=inviter.path / "shuffler"))
+        assert store.issued() == 11
+        store.engine.dispose()
+        for number in ("", "0", "x", "-1"):
+            assert browser.post(f"{PAGE}/more", data={"number": number}).status_code == 422
+        assert remaining(inviter.path / "codes.csv") == after
+
+    def test_a_printed_page_of_all_invitations_does_not_stay(self, browser, inviter):
+        codes = [each["code"] for each in remaining(inviter.path / "codes.csv")]
+        (inviter.path / "codes.html").write_text(" ".join(codes))
+        take(browser)
+        assert not (inviter.path / "codes.html").exists()
 
     @pytest.mark.parametrize(
         ("content", "named"),

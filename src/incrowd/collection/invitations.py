@@ -153,6 +153,18 @@ def hand_out(table: Path, people: AddressList) -> list[Letter]:
     return letters
 
 
+def add_invitations(store: Inviting, number: int, table: Path, page: str) -> None:
+    """Create more invitations, and add them to those in a file that nobody got yet. page: as of
+    `new_invitations`."""
+    left, digest = remaining(table), addresses.short(store.bundle.digest)
+    rows = new_invitations(store, number, page)
+    with replaced(table, mode=PRIVATE) as temporary:
+        temporary.write_bytes(
+            table_bytes([*left, *(letter_of(*row, digest) for row in rows)], ".csv")
+        )
+        issue(store, rows)
+
+
 def keep(table: Path, letters: Sequence[Letter]) -> None:
     """Write the invitations that nobody got yet, and overwrite the file that has the others."""
     old = table.with_name(f"{table.name}.old")

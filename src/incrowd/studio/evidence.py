@@ -401,7 +401,7 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
 
 def _invitations(project: Project, publication: Publication, opened: bool) -> Step:
     """Return the step that invites people; with two mixers, `inviter init` does it."""
-    number, printed = publication.invitations, f"-o {CODES} --page {PRINTED}"
+    number, printed = publication.invitations, f"-o {CODES}"
     page = f" --survey-page {publication.survey_page}" if publication.survey_page else ""
     command = f"incrowd invitations {number} {printed}{page}"
     if publication.mixers == 2:

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from incrowd.collection.invitations import hand_out, keep, remaining
+from incrowd.collection.invitations import add_invitations, hand_out, keep, remaining
 from incrowd.collection.mailing import (
     address_list,
     letter_bytes,
@@ -56,9 +56,15 @@ from incrowd.studio.pages import (
     route,
     texts,
 )
-from incrowd.studio.preparation import exclusively
+from incrowd.studio.preparation import exclusively, inviting_store
 from incrowd.studio.projects import Project
-from incrowd.studio.publication import FOLDERS, NAMES, Publication, load_publication
+from incrowd.studio.publication import (
+    FOLDERS,
+    MOST_INVITATIONS,
+    NAMES,
+    Publication,
+    load_publication,
+)
 
 MOST_LIST_BYTES = 1 << 26
 # The files of invitations, and those without any, by name.
@@ -92,6 +98,20 @@ class InvitingState:
 
     named: tuple[Letter, ...] = field(default=(), repr=False)
     texts: dict[str, str] = field(default_factory=dict)
+
+    def add(self, named: tuple[Letter, ...]) -> None:
+        """Keep letters beside those of an earlier list with the same columns, or instead."""
+        alike = bool(self.named) and list(self.named[0]) == list(named[0])
+        self.named = (*self.named, *named) if alike else named
+
+    def remember(self, typed: Mapping[str, str], usual_language: str) -> str:
+        """Keep a text that was changed, and return its language."""
+        chosen, text = typed.get("language", ""), typed.get("text", "").strip()
+        language = chosen if chosen in LANGUAGES else usual_language
+        self.texts.pop(language, None)
+        if text and text != typed.get("usual", "").strip():
+            self.texts[language] = text
+        return language
 
 
 class ReminderText(NamedTuple):
@@ -128,19 +148,14 @@ def routes(studio: Studio) -> list[BaseRoute]:
             named = await asyncio.to_thread(_handed_out, project, data)
         except (IncrowdError, OSError) as error:
             return await _page(request, project, state, mistakes=lines(error, language_of(request)))
-        state.named = (*state.named, *named) if _same_columns(state.named, named) else named
+        state.add(named)
         return _back(project, "people")
 
     async def download(studio: Studio, request: Request) -> Response:
         """Return a file, with the text as it was typed, which is kept."""
         project, state = of(request)
         typed = texts(await form_of(request))
-        chosen, text = typed.get("language", ""), typed.get("text", "").strip()
-        language = chosen if chosen in LANGUAGES else language_of(request)
-        if text and text != typed.get("usual", "").strip():
-            state.texts[language] = text
-        else:
-            state.texts.pop(language, None)
+        language = state.remember(typed, language_of(request))
         try:
             name = typed.get("file", "")
             data = await asyncio.to_thread(_content, project, state, language, name)
@@ -166,19 +181,22 @@ def routes(studio: Studio) -> list[BaseRoute]:
     return [
         route(studio, base, show, methods=("GET",)),
         route(studio, f"{base}/people", take_list, methods=("POST",)),
+        route(studio, f"{base}/more", create_more, methods=("POST",)),
         route(studio, f"{base}/file", download, methods=("POST",)),
         route(studio, f"{base}/forget", forget, methods=("POST",)),
         route(studio, f"{base}/destroy", destroy_codes, methods=("POST",)),
     ]
 
 
+async def create_more(studio: Studio, request: Request) -> Response:
+    """Create more invitations, such as for people who lost theirs."""
+    project, typed = studio.project(request), texts(await form_of(request))
+    await asyncio.to_thread(_create_more, project, typed.get("number", "").strip())
+    return _back(project, "people")
+
+
 def _back(project: Project, place: str) -> Response:
     return RedirectResponse(f"/p/{project.name}/publish/invitations#{place}", 303)
-
-
-def _same_columns(first: Sequence[Letter], second: Sequence[Letter]) -> bool:
-    """Return whether two lists can be one file."""
-    return bool(first) and list(first[0]) == list(second[0])
 
 
 async def _page(
@@ -261,7 +279,24 @@ def _handed_out(project: Project, data: io.BytesIO) -> tuple[Letter, ...]:
         table = codes_file(project, load_publication(project)[0])
         if table is None:
             raise UsageError.of("file", "studio.no-invitations-here")
-        return tuple(hand_out(table, address_list(data)))
+        letters = tuple(hand_out(table, address_list(data)))
+        destroy(project.path / PRINTED)  # by `incrowd invitations --page`: it has them all
+        return letters
+
+
+def _create_more(project: Project, number: str) -> None:
+    if not number.isdecimal() or not 0 < int(number) <= MOST_INVITATIONS:
+        raise UsageError.of("number", "studio.not-a-number-of-people", value=number)
+    with exclusively(project):
+        publication, _ = load_publication(project)
+        table = codes_file(project, publication)
+        if table is None:
+            raise UsageError.of("number", "studio.no-invitations-here")
+        store = inviting_store(project, publication)
+        try:
+            add_invitations(store, int(number), table, publication.survey_page)
+        finally:
+            store.engine.dispose()
 
 
 def _destroy(project: Project) -> None:

@@ -45,7 +45,6 @@ from incrowd.studio.evidence import (
     CARD,
     CODES,
     PAGE,
-    PRINTED,
     bundle_of,
     bundle_path,
     check_bundle,
@@ -226,17 +225,18 @@ def take_bundle(project: Project, publication: Publication, data: bytes) -> None
 
 def _invitations(project: Project, publication: Publication, language: str) -> None:
     """Create the invitations, as `incrowd invitations`; repeating it changes nothing."""
+    del language
     codes = project.path / CODES
-    if codes.exists():
-        return
+    if not codes.exists():
+        _invite(inviting_store(project, publication), publication, InvitationFiles(codes))
+
+
+def inviting_store(project: Project, publication: Publication) -> Store | InviterStore:
+    """Return the store of the service that invites, which runs here."""
     folder = project.path / FOLDERS[publication.maker]
-    store: Store | InviterStore = (
-        mixer_setup.open_store(load_settings(ShufflerSettings, folder))
-        if publication.mixers == 1
-        else inviter_setup.open_store(load_settings(InviterSettings, folder))
-    )
-    files = InvitationFiles(codes, project.path / PRINTED, language=language)
-    _invite(store, publication, files)
+    if publication.mixers == 1:
+        return mixer_setup.open_store(load_settings(ShufflerSettings, folder))
+    return inviter_setup.open_store(load_settings(InviterSettings, folder))
 
 
 def _invite(store: Store | InviterStore, publication: Publication, files: InvitationFiles) -> None:
