@@ -253,7 +253,7 @@ def test_regressions_are_built_and_changed(post, raw):
         "regression", outcome="smokes", on=["age"], further="", place="0", penalty="firth"
     )
     assert raw()["regression"] == [{"outcome": "smokes", "on": ["age"], "penalty": "firth"}]
-    assert "smokes ~ age" in response.text
+    assert "Do you smoke? ~ age" in response.text
     post("no-regression", place="0")
     assert "regression" not in raw()
     assert "at least one predictor" in post("regression", outcome="smokes", status=422).text

@@ -5,7 +5,7 @@ import html
 import pytest
 
 from incrowd.characters import shortened
-from incrowd.studio.titles import table_title, titles_in, titles_of
+from incrowd.studio.titles import formula_title, table_title, titles_in, titles_of
 from incrowd.survey import Survey
 
 LONG = "In the last twelve months, how often did you come to work although you were so ill that"
@@ -62,6 +62,15 @@ def test_titles_are_texts_and_differ():
     questions = [{"id": "a", "type": "yesno", "text": {"en": "What?", "de": "Was?"}}]
     survey = Survey.of({"name": "A", "crowd": 9, "privacy": {"epsilon": 1}, "question": questions})
     assert titles_of(survey, "de") == {"a": "Was?"} and titles_of(survey, "fr") == {"a": "What?"}
+
+
+def test_regressions_have_titles():
+    titles = {"a": "How are you?", "b": "How old?"}
+    assert formula_title("a", ["b"], titles) == "How are you? ~ How old?"
+    assert formula_title("a=poor", ["b", "a:b", "c"], titles) == (
+        "How are you?=poor ~ How old? + How are you? × How old? + c"
+    )
+    assert formula_title("a", None, titles) == "How are you? ~ "
 
 
 @pytest.fixture

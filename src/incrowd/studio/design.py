@@ -82,7 +82,7 @@ from incrowd.studio.question_form import (
     words_in,
 )
 from incrowd.studio.questionnaire import SetPart, fits_matrix
-from incrowd.studio.titles import table_title, titles_in
+from incrowd.studio.titles import formula_title, table_title, titles_in, variable_title
 from incrowd.studio.translations import untranslated
 from incrowd.studio.versions import versions_of
 from incrowd.survey.conditions import comparisons
@@ -767,6 +767,7 @@ def _rendered(
     shown = operations.regressions(page.raw)
     privacy = page.raw.get("privacy")
     place = _place(view.regression)
+    titles = titles_in(page.raw)
     response = render(
         request,
         "design_body.html" if is_fragment(request) else "design.html",
@@ -786,16 +787,19 @@ def _rendered(
         frame=Fields(page_texts(page.raw)),
         raw=page.raw,
         privacy=Fields(privacy if isinstance(privacy, dict) else {}),
-        regressions=[(each, _formula(each)) for each in shown],
+        regressions=[
+            (each, formula_title(each.get("outcome"), each.get("on"), titles)) for each in shown
+        ],
         formula=Fields.of(shown[place] if 0 <= place < len(shown) else {}),
         place=place if 0 <= place < len(shown) else "",
+        variable_title=lambda name: variable_title(name, titles),
         outcomes=[name for each in page.questions for name in outcomes(each.raw)],
         job=imports.check_of(studio, project),
         fragment=is_fragment(request),
         words=words_in,
         untranslated=untranslated(page.raw, (*page.languages, *also)),
         condition_effect=_effect(project, page, view.open, language_of(request)),
-        titles=(titles := titles_in(page.raw)),
+        titles=titles,
         table_name=lambda ids: table_title(ids, titles),
         about=partial(_about, page),
         has_pair=lambda one, other: frozenset((one, other)) in page.pairs,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.studio.language import Phrase, decimal, phrase
-from incrowd.studio.titles import CROSS, table_title, titles_of
+from incrowd.studio.titles import CROSS, QuestionTitles, formula_title, table_title, titles_of
 from incrowd.survey import Survey
 
 if TYPE_CHECKING:
@@ -134,7 +134,8 @@ def figures(survey: Survey, outlook: Outlook, language: str) -> tuple[IntervalFi
     """Return the pictures of all tables, then of all regressions."""
     answers = outlook.answers
     tables = [_table(survey, table, answers, language) for table in outlook.tables]
-    regressions = [_regression(each, language) for each in outlook.regressions]
+    titles = titles_of(survey, language)
+    regressions = [_regression(each, titles, language) for each in outlook.regressions]
     if answers.groups > 1:
         note = _of_the_smallest(answers)
         regressions = [each._replace(intervals=note) for each in regressions]
@@ -246,11 +247,16 @@ def _row(
     )
 
 
-def _regression(regression: RegressionOutlook, language: str) -> IntervalFigure:
-    name = str(regression.formula)
+def _regression(
+    regression: RegressionOutlook, titles: QuestionTitles, language: str
+) -> IntervalFigure:
+    formula = regression.formula
+    name = formula_title(formula.outcome, formula.on, titles)
     if not regression.terms:
         advice = phrase("There are too few people for this regression, or too much noise.")
-        return IntervalFigure(name, "", (), ("", ""), note=regression.reason, advice=advice)
+        return IntervalFigure(
+            name, str(formula), (), ("", ""), note=regression.reason, advice=advice
+        )
     odds = regression.family == "logistic"
     widest = HALF_WIDTH * max(each.standard_error for each in regression.terms)
     end = widest
@@ -266,7 +272,7 @@ def _regression(regression: RegressionOutlook, language: str) -> IntervalFigure:
             percent=decimal(100 * regression.refusal, 0, language),
         )
     rows = tuple(_term(each, PictureAxis(-end, end), odds, language) for each in regression.terms)
-    return IntervalFigure(name, "", rows, ends, odds=odds, advice=refused)
+    return IntervalFigure(name, str(formula), rows, ends, odds=odds, advice=refused)
 
 
 OFTEN = 0.05

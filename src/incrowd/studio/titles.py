@@ -43,3 +43,20 @@ def _distinct(texts: Iterable[tuple[str, str]]) -> QuestionTitles:
 def table_title(ids: Iterable[str], titles: QuestionTitles) -> str:
     """Return the title of a table: those of its questions with crosses."""
     return CROSS.join(titles.get(id, id) for id in ids)
+
+
+def variable_title(text: object, titles: QuestionTitles) -> str:
+    """Return the title of a variable of a regression: a question, an answer to one, or an
+    interaction."""
+    ids, shown = [*titles], []
+    for variable in operations.variables_of(str(text), ids):
+        id = operations.variable_of(variable, ids)
+        shown.append(variable if id is None else variable.replace(id, titles[id], 1))
+    return CROSS.join(shown)
+
+
+def formula_title(outcome: object, on: object, titles: QuestionTitles) -> str:
+    """Return the title of a regression: its outcome and its predictors."""
+    predictors = on if isinstance(on, list | tuple) else ()
+    joined = " + ".join(variable_title(each, titles) for each in predictors)
+    return f"{variable_title(outcome, titles)} ~ {joined}"
