@@ -166,11 +166,11 @@ def test_what_tells_next_to_nothing_is_named():
     made = panel()
     good, bad = {"even": 0.01, "uneven": 0.02}, {"even": 0.05, "uneven": 0.35}
     assert not list(advice.of_no_use(made, [expected("a", **good), expected(*"abc", **good)]))
-    (line,) = advice.of_no_use(made, [expected("a", **good), expected(*"abc", **bad)])
+    (line,) = map(str, advice.of_no_use(made, [expected("a", **good), expected(*"abc", **bad)]))
     assert line.startswith(
         "the joint table a, b, c is accurate only to ±9.8 to ±69 percentage points"
     )
-    (line,) = advice.of_no_use(made, [expected("a", **bad), expected(*"abc", **bad)])
+    (line,) = map(str, advice.of_no_use(made, [expected("a", **bad), expected(*"abc", **bad)]))
     assert line.startswith("single questions are accurate only to ±9.8 to ±69 percentage points")
     of_regression = expected(*"defgh", **bad)
     assert not list(advice.of_no_use(made, [expected("a", **good), of_regression]))
@@ -182,7 +182,7 @@ def test_a_share_to_explore_that_was_not_used_is_named():
         limits = {"reports_per_person": reports, "upload_bytes": None, "privacy": privacy}
         survey = SimpleNamespace(explore=explore, **limits)
         sent = [SimpleNamespace(cells=each) for each in cells]
-        return list(advice.without_cells(SimpleNamespace(survey=survey, messages=sent)))
+        return [*map(str, advice.without_cells(SimpleNamespace(survey=survey, messages=sent)))]
 
     assert not lines(None, False) and not lines(0.3, False, True)
     (line,) = lines(0.3, False, False, reports=5)

@@ -61,6 +61,8 @@ from incrowd.views import of_the_only
 if TYPE_CHECKING:
     from incrowd.estimation.regression.results import Regression
 
+MORE_PEOPLE = "(--solve crowd --margin 5% finds how many)"
+
 
 def plan(
     plan: Plan,
@@ -79,8 +81,9 @@ def plan(
     capped = [shown for way, shown in zip(others, ways, strict=True) if way.code == "local-epsilon"]
     advice += shuffler_trade(plan, effective, capped)
     advice += [*other_noise(other_kind(plan)), *odds_seen(plan, models), *sealing(plan)]
-    doubts = [*map(str, warnings(plan.guarantee)), *beyond_budget(plan), *of_no_use(plan, expected)]
-    doubts += [*of_hardly_anybody(expected), *without_cells(plan), *word_notes(plan.survey)]
+    sentences = [*warnings(plan.guarantee), *beyond_budget(plan)]
+    sentences += [*of_no_use(plan, expected, MORE_PEOPLE), *of_hardly_anybody(expected)]
+    doubts = [*map(str, [*sentences, *without_cells(plan)]), *word_notes(plan.survey)]
     if json:
         facts = plan_facts(plan) | {"advice": advice, "warnings": doubts}
         tables = [finite(dataclasses.asdict(table)) for table in expected]

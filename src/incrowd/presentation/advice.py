@@ -9,15 +9,15 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Protocol
 
 from incrowd.accountant.channels.base import rounded_up
+from incrowd.catalog.sentences import Sentence, listed, sentence
 from incrowd.errors import quantity
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.estimation.regression.results import SELDOM
 from incrowd.number_text import short_percent, written_out
-from incrowd.plans import Plan
+from incrowd.plans import Outline, Plan
 from incrowd.plans.strata import strata
 from incrowd.survey import Survey
 from incrowd.survey.participation import people_of_release
-from incrowd.views import with_and
 
 if TYPE_CHECKING:
     from incrowd.estimation.regression.results import Regression
@@ -285,39 +285,55 @@ def odds_seen(plan: Plan, expected: Sequence[Regression]) -> Iterator[str]:
             )
 
 
-def of_no_use(plan: Plan, expected: Sequence[ForecastErrors]) -> Iterator[str]:
-    """Warn of single questions, or else joint tables, that would be too imprecise to use."""
+def of_no_use(
+    plan: Outline, expected: Sequence[ForecastErrors], how: str = ""
+) -> Iterator[Sentence]:
+    """Warn of single questions, or else joint tables, that would be too imprecise to use.
+
+    how: the way to find how many people are needed, in parentheses.
+    """
     single, joint = _tables(plan.survey, expected)
-    remedy = "ask more people (--solve crowd --margin 5% finds how many), or request fewer tables"
+    remedy = sentence("forecasts.more-people", how=f" {how}" if how else "")
     if cap := plan.survey.privacy.local_epsilon:
-        remedy += f", or allow more than local_epsilon = {cap:g}"
-    low, high = _errors(plan.survey, single)
-    if HALF_WIDTH * high >= USELESS:
-        yield (
-            f"single questions are accurate only to {_between(low, high)} percentage points, which "
-            f"is too imprecise to be useful; {remedy}"
-        )
+        remedy = sentence("forecasts.more-local-epsilon", remedy=remedy, cap=cap)
+    errors = _errors(plan.survey, single)
+    if HALF_WIDTH * errors[1] >= USELESS:
+        yield sentence("forecasts.useless-questions", margin=_margin(*errors), remedy=remedy)
         return
     for table in joint:
-        errors = table.standard_error_even, table.standard_error_uneven
-        if HALF_WIDTH * max(errors) >= USELESS:
-            yield (
-                f"the joint table {', '.join(table.questions)} is accurate only to "
-                f"{_between(*sorted(errors))} percentage points, which is too imprecise to be "
-                f"useful; {remedy}"
+        errors = (
+            min(table.standard_error_even, table.standard_error_uneven),
+            max(table.standard_error_even, table.standard_error_uneven),
+        )
+        if HALF_WIDTH * errors[1] >= USELESS:
+            yield sentence(
+                "forecasts.useless-table",
+                ids=list(table.questions),
+                margin=_margin(*errors),
+                remedy=remedy,
             )
 
 
-def of_hardly_anybody(expected: Sequence[TableForecast]) -> Iterator[str]:
+def _margin(low: float, high: float) -> Sentence:
+    """Return margins of error, as `_between` does, in any language."""
+    least, most = (
+        f"±{short_percent(HALF_WIDTH * error).removesuffix('%')}" for error in (low, high)
+    )
+    if least == most:
+        return sentence("promises.number", value=least)
+    return sentence("cards.from-to", least=least, most=most)
+
+
+def of_hardly_anybody(expected: Sequence[TableForecast]) -> Iterator[Sentence]:
     """Warn of questions that so few are asked that their answers would be too imprecise to use."""
     for table in expected:
         if table.asked and HALF_WIDTH * table.asked.standard_error >= USELESS:
             error = table.asked.standard_error
-            yield (
-                f"about {short_percent(table.asked.share)} of the people are asked "
-                f"{table.questions[0]}, and their answers are accurate only to "
-                f"{_between(error, error)} percentage points, which is too imprecise to be useful; "
-                "ask more people, or ask this question of more of them"
+            yield sentence(
+                "forecasts.hardly-anybody",
+                share=short_percent(table.asked.share),
+                id=table.questions[0],
+                margin=_margin(error, error),
             )
 
 
@@ -330,7 +346,7 @@ def asked_words(id: str, asked: AskedForecast) -> str:
     )
 
 
-def without_cells(plan: Plan) -> Iterator[str]:
+def without_cells(plan: Outline) -> Iterator[Sentence]:
     """Say that `explore` has no effect if everything is sent in joint reports."""
     survey = plan.survey
     if survey.explore is None or any(message.cells for message in plan.messages):
@@ -341,11 +357,8 @@ def without_cells(plan: Plan) -> Iterator[str]:
         "local_epsilon": survey.privacy.local_epsilon,
     }
     causes = [f"{name} = {limit:g}" for name, limit in limits.items() if limit is not None]
-    within = with_and(causes or [f'analysis = "{survey.privacy.analysis}"'])
-    yield (
-        f"explore = {survey.explore:g} has no effect: with {within}, the planner found nothing "
-        "more precise than joint reports alone, so no cells are sent"
-    )
+    within = listed(causes or [f'analysis = "{survey.privacy.analysis}"'])
+    yield sentence("forecasts.explores-nothing", share=survey.explore, within=within)
 
 
 def times(ratio: float) -> str:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from incrowd import number_text
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import quantity
 from incrowd.number_text import bound, short_percent
 from incrowd.plans import EarlierPlan, Plan
@@ -111,15 +112,12 @@ def count(reports: float) -> str:
     return f"{reports:,.0f}" if reports == round(reports) else f"{reports:,.1f}"
 
 
-def beyond_budget(plan: Plan) -> Iterator[str]:
+def beyond_budget(plan: Plan) -> Iterator[Sentence]:
     """Note that a plan's cells take more reports than `reports_per_person`."""
     budget = plan.survey.reports_per_person
     sent = sent_each(plan)
     if budget is not None and sent > budget:
-        yield (
-            f"each person sends about {sent:,.0f} reports, more than reports_per_person = "
-            f"{budget}: every set cell is a report, and the promise requires this much noise"
-        )
+        yield sentence("forecasts.beyond-budget", sent=sent, budget=budget)
 
 
 def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:

@@ -138,14 +138,20 @@ def promise(
         strength=strength_words(word),
         guess=guess_sentence(guarantee.epsilon, guarantee.delta),
         empty=promised and word == "practically-none",
-        doubts=warned(guarantee, people) if promised else (),
+        doubts=warned(outline, guarantee) if promised else (),
         experts=promise_sentence(guarantee) if certified else None,
     )
 
 
-def warned(guarantee: Guarantee, people: int) -> tuple[Sentence, ...]:
-    """Return the warnings about a guarantee, as sentences of their own."""
-    return tuple(sentence("promises.warning", text=text) for text in warnings(guarantee, people))
+def warned(outline: Outline, guarantee: Guarantee) -> tuple[Sentence, ...]:
+    """Return the warnings about a guarantee and the precision, as sentences of their own."""
+    from incrowd.planner.forecast import forecast
+    from incrowd.presentation.advice import of_hardly_anybody, of_no_use, without_cells
+
+    expected = forecast(outline)
+    texts = [*warnings(guarantee, outline.survey.crowd), *of_no_use(outline, expected)]
+    texts += [*of_hardly_anybody(expected), *without_cells(outline)]
+    return tuple(sentence("promises.warning", text=text) for text in texts)
 
 
 def one_in(delta: float) -> Phrase:

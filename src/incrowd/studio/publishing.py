@@ -366,7 +366,7 @@ def _doubts(planned: PlanFileState) -> tuple[Sentence, ...]:
     """Return the warnings about the plan's guarantee; none if there is none."""
     if planned.plan is None or not is_promised(planned.plan.guarantee.analysis):
         return ()
-    return warned(planned.plan.guarantee, planned.plan.survey.crowd)
+    return warned(planned.plan, planned.plan.guarantee)
 
 
 def _promise(plan: Plan, publication: Publication, choice: WorkDivision) -> DivisionPromise:

@@ -62,12 +62,18 @@ class StratumFacts(_Facts):
     too_few: bool
 
 
-class Promised(_Facts):
-    """The guarantee for the smallest release, in words."""
+class PromisedWords(_Facts):
+    """The guarantee for the smallest release, in the words of one language."""
 
     heading: FactText
     sentence: FactText
     symbols: FactText
+
+
+class Promised(PromisedWords):
+    """The same in English, and in other languages."""
+
+    translations: dict[str, PromisedWords] = Field(default_factory=dict, max_length=20)
 
 
 class Facts(_Facts):

@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from incrowd.catalog.sentences import ENGLISH, LANGUAGES, in_words
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.keeper import GRACE, missing_strata
 from incrowd.collection.collector.opening import kinds_of
@@ -26,6 +27,7 @@ from incrowd.collection.protocol.signed import Signed
 from incrowd.errors import ProtocolError
 from incrowd.estimation.estimate import count, estimate
 from incrowd.estimation.receipts import cheating_sentence
+from incrowd.plans import Guarantee
 from incrowd.plans.digests import read_json
 from incrowd.plans.plan import written_epsilon
 from incrowd.plans.strata import releases
@@ -248,9 +250,12 @@ class CollectorProgress:
             guarantee = bundle_guarantee(self.bundle, people, contradicted=key[1])
             self._promises[key] = {
                 "people": people,
-                "heading": str(guarantee_heading(guarantee)),
-                "sentence": guarantee_sentence(guarantee),
-                "symbols": str(guarantee_symbols(guarantee)),
+                **_in_words(guarantee, ENGLISH),
+                "translations": {
+                    language: _in_words(guarantee, language)
+                    for language in LANGUAGES
+                    if language != ENGLISH
+                },
                 "epsilon": written_epsilon(guarantee.epsilon),
                 "delta": guarantee.delta,
                 "reduced_by": list(guarantee.reduced_by),
@@ -260,6 +265,15 @@ class CollectorProgress:
     @property
     def _contradicted(self) -> bool:
         return bool(self.gate.places.releases(self.bundle).proofs())
+
+
+def _in_words(guarantee: Guarantee, language: str) -> dict[str, str]:
+    """Return a guarantee in a language."""
+    return {
+        "heading": in_words(guarantee_heading(guarantee), language),
+        "sentence": guarantee_sentence(guarantee, language=language),
+        "symbols": in_words(guarantee_symbols(guarantee), language),
+    }
 
 
 def _phase(bundle: Bundle, now: datetime, released: int, waiting: int, whole: bool) -> str:
