@@ -297,7 +297,6 @@ def test_a_full_disk_keeps_the_file_and_the_typed_values(browser, project, monke
             ({"epsilon": "-1"}, "privacy.epsilon"),
             ({"epsilon": "nan"}, "a number"),
             ({"delta": "2"}, "privacy.delta"),
-            ({"share-1-0": "half"}, "shares.low of stress"),
         ),
     ],
 )
@@ -584,6 +583,14 @@ def test_one_share_leaves_equal_parts_of_the_rest():
     optional = tomllib.loads(SURVEY.replace('["f", "m"]', '["f", "m"]\noptional = true'))
     (edit,) = share_operations(optional, {"share-2-0": "70", "share-2-2": "10"})
     assert edit.entries == {"shares": {"f": 0.7, "m": 0.2, "no answer": 0.1}}
+
+
+@pytest.mark.parametrize(("typed", "words"), [("half", "“half” is not a share"), ("95", "145%")])
+def test_a_share_that_cannot_be_leaves_the_charts(browser, project, typed, words):
+    sent = fields(browser.get("/p/work/precision").text) | {"share-1-0": typed}
+    response = browser.post("/p/work/precision", data=sent, headers=HTMX)
+    assert response.status_code == 200 and words in response.text
+    assert margins(response.text) == margins(browser.get("/p/work/precision").text)
 
 
 def test_joint_tables_show_shares_within_groups(browser, project):
