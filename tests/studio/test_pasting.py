@@ -72,8 +72,8 @@ def test_chosen_questions_are_inserted_as_one_version(browser, project):
     [
         ({"text": ""}, "has no question"),
         ({"text": "Hello."}, "has no question"),
-        ({"insert": "yes"}, "select at least one question"),
-        ({"insert": "yes", "take": "7"}, "select at least one question"),
+        ({"insert": "yes"}, "choose at least one question"),
+        ({"insert": "yes", "take": "7"}, "choose at least one question"),
         ({"insert": "yes", "take": "0", "seen": "x"}, "changed"),
     ],
 )
