@@ -79,8 +79,11 @@ seen.people = await text(page, "#people-answer")
 await page.click("nav >> text=Publish")
 await page.click("#plan-start")
 await page.waitForSelector("text=plan.json matches the current survey", { timeout: LONG })
-seen.steps = await page.locator("ol.todo > li .head").allInnerTexts()
+seen.steps = await page.locator("#wizard li").allInnerTexts()
+await page.click("#continue")
+await page.waitForSelector("#choice-shuffler")
 await look(page, "publish")
+await page.click("#wizard a[data-step=certify]")
 
 // The rehearsal waits for the researcher, who answers in a tab of her own.
 await page.click("text=Go to the rehearsal")

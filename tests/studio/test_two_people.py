@@ -6,13 +6,20 @@ She has the studio and the collector; a colleague elsewhere unpacks the package 
 import csv
 import html
 import io
+import json
 import re
 import socket
+import subprocess
+import sys
+import time
 import zipfile
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import httpx
 import pyarrow as pa
+import pytest
 import yaml
 
 from incrowd.collection.device.connection import Connection
@@ -26,7 +33,9 @@ from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.upload import code_field
 from incrowd.encoding.records import EncodedAnswers
 from tests.conftest import run
+from tests.oracles.node import BROWSER, has_browser, node
 from tests.oracles.packages import started, unpacked
+from tests.oracles.studio import running_studio
 
 SURVEY = """name = "By two people"
 crowd = 30
@@ -185,3 +194,91 @@ def test_what_the_package_of_a_public_address_has(browser, studio, tmp_path):
     assert services["proxy"]["ports"] == ["80:80", "443:443"]
     settings = with_settings(package / "shuffler" / "shuffler.toml").settings
     assert settings.page and settings.port == 8080
+
+
+# --- in a browser --------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_browser(), reason="the packages of tests/browser are not installed")
+def test_two_people_in_a_browser(tmp_path):
+    """The studio and the survey page in Chromium, the colleague's service as its own process."""
+    surveys, here = tmp_path / "surveys", tmp_path / "here"
+    (surveys / "two").mkdir(parents=True)
+    here.mkdir()
+    (surveys / "two" / "survey.toml").write_text(SURVEY)
+    service, host = free_address(), free_address()
+    closes = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(minutes=3)
+    (program,), _ = node()
+    command = [program, str(BROWSER / "two_people.mjs")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with running_studio(surveys) as address, subprocess.Popen(command, **pipes) as her:
+
+        def tell(**what):
+            her.stdin.write(json.dumps(what) + "\n")
+            her.stdin.flush()
+            return json.loads(her.stdout.readline())
+
+        times = {"closes": f"{closes:%Y-%m-%dT%H:%M:%SZ}", "folder": str(here)}
+        first = tell(address=address, service=service, host=host, invited=INVITED, **times)
+        package = unpacked(Path(first["package"]).read_bytes(), tmp_path / "elsewhere")
+        folder = package / "shuffler"
+        with started(package, service):
+            page = tell(bundle=str(folder / "bundle.json"))["page"]
+            words = ("--shuffler", folder, "-o", package / "codes.csv", "--survey-page", host)
+            assert run("invitations", INVITED, *words).returncode == 0
+            with (package / "codes.csv").open(newline="") as file:
+                rows = list(csv.DictReader(file))
+            with zipfile.ZipFile(page) as archive:
+                archive.extractall(tmp_path / "web")
+            with hosted(tmp_path / "web" / "page", host):
+                answered = tell(links=[row["link"] for row in rows[:2]])["answered"]
+            assert len(answered) == 2 and all(each.startswith("Your answers") for each in answered)
+            bundle = Bundle.parse((folder / "bundle.json").read_bytes())
+            others = pa.table({"smokes": ["yes", "no"] * ((INVITED - 2) // 2)})
+            codes = [code_field(row["code"]) for row in rows[2:]]
+            fetched = fetch(Link(service, bundle.digest), Connection())
+            everybody = EncodedAnswers.of(fetched.plan.survey, others)
+            assert send_each(fetched, everybody, Connection(), codes=codes).people == INVITED - 2
+            assert datetime.now(UTC) < closes, "the machine is too slow for this test"
+            time.sleep((closes - datetime.now(UTC)).total_seconds() + 1)
+            now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+            assert run("confirm-clock", now, folder).returncode == 0
+            release = waited(lambda: [*(folder / "handover").glob("*.release")])[0]
+            seen = tell(release=str(release))
+            assert run("confirm-release", seen["code"], folder).returncode == 0
+            waited(lambda: not (folder / "store.key").exists())
+    assert not (surveys / "two" / "collector" / "private.key").exists()
+    assert "Do you smoke?" in seen["results"] and str(INVITED) in seen["results"]
+    usual = datetime.fromisoformat(f"{seen['closes']}+00:00") - datetime.now(UTC)
+    assert timedelta(days=20) < usual < timedelta(days=22)
+    assert {state: wrong for state, wrong in seen["axe"].items() if wrong} == {}
+    assert [state for state, wide in seen["wide"].items() if wide] == []
+    assert seen["complaints"] == []
+
+
+def waited(ready):
+    """What is ready, as soon as it is."""
+    end = time.monotonic() + 90
+    while not (result := ready()):
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    return result
+
+
+@contextmanager
+def hosted(folder, address):
+    """A plain web host of a folder."""
+    port = address.rpartition(":")[2]
+    words = ["-m", "http.server", port, "--bind", "127.0.0.1", "--directory", str(folder)]
+    with subprocess.Popen([sys.executable, *words], stderr=subprocess.DEVNULL) as process:
+        waited(lambda: _listens(address))
+        yield
+        process.terminate()
+
+
+def _listens(address):
+    try:
+        return httpx.get(address).status_code == 200
+    except httpx.TransportError:
+        return False

@@ -138,11 +138,14 @@ class WizardStep:
 
 def wizard(listed: Sequence[Step], chosen: bool) -> tuple[WizardStep, ...]:
     """Return the steps of the page. chosen: whether the choice of who does what was saved."""
-    return tuple(
-        WizardStep(id, title, _state_of(id, items, chosen), items)
-        for id, (title, _) in WIZARD.items()
-        for items in [tuple(each for each in listed if group_of(each.id) == id)]
-    )
+    shown: list[WizardStep] = []
+    for id, (title, _) in WIZARD.items():
+        items = tuple(each for each in listed if group_of(each.id) == id)
+        state = _state_of(id, items, chosen)
+        if state == "next" and any(each.state == "next" for each in shown):
+            state = "later"  # one step at a time
+        shown.append(WizardStep(id, title, state, items))
+    return tuple(shown)
 
 
 def group_of(item: str) -> str:
