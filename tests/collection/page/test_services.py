@@ -88,7 +88,10 @@ def test_a_person_reads_that_only_both_services_together_could_read_her_answers(
     english, german = seen["english"], seen["german"]
     (claim,) = english["claims"]
     assert "the mixing service and the counting service each add invented numbers" in claim
-    assert "7.39 times" in english["promise"][0] and "do not work together" in english["promise"][1]
+    assert "moderate protection" in english["promise"][1]  # epsilon 2
+    assert (
+        "7.39 times" in english["promise"][0] and "do not work together" in english["promise"][-1]
+    )
     assert not re.search(r"\b60\b|honest people", " ".join(english["promise"]))
     assert any("nothing would protect you" in line for line in english["cheat"])
     assert english["sent"] == ["Yes / south", "together with Were you bullied at work?"]
@@ -102,5 +105,6 @@ def test_a_person_reads_that_only_both_services_together_could_read_her_answers(
 def test_a_person_reads_that_one_party_can_read_her_answers(tmp_path):
     seen = visit(tmp_path, local_only=True)["english"]
     assert "before it shows them to anybody else" in seen["claims"][0]
-    (promise,) = seen["promise"]
-    assert "It can read yours" in promise and "7.39 times" in promise
+    alone, promise, strength = seen["promise"]
+    assert "It can read yours" in alone and "moderate protection" in strength
+    assert "7.39 times" in promise
