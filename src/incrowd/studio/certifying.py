@@ -132,7 +132,7 @@ def promise(
         shuffler_fails=words.if_both_work_together(cells),
         services=outline.by_services,
         epsilon=localized(bound(guarantee.epsilon), language),
-        delta=bound(guarantee.delta),
+        delta=localized(bound(guarantee.delta), language),
         local_epsilon="" if local == math.inf else localized(bound(local), language),
         chance=one_in(outline.survey.privacy.delta),
         strength=strength_words(word),
