@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import incrowd
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.estimation.association import cramers_v, independence_test
 from incrowd.estimation.decoders import channel_matrix, inverse_matrix, question_decoder
@@ -88,4 +89,7 @@ CASES = {
         [CellSource(("a",), (True,), SHARES, 1.0, 1.0)], ("a", "b")
     ),
     "a table of an unknown question": lambda _: estimated(tables=[["z"]]),
+    "a report in an unknown language": lambda folder: incrowd.save_estimates(
+        estimated(), folder / "report.html", language="fr"
+    ),
 }

@@ -34,7 +34,7 @@ class Received:
     reports did not fit and were drawn again. colluding: the stated number of people who may
     collude. local_only: whether one party both mixed and opened the reports. contradicted: whether
     the shuffler also signed another release of the same stratum. mixers, thinned: as in
-    `incrowd.plans.claims.Claims`.
+    `incrowd.plans.claims.Claims`. rehearsed: whether the people were invented for a rehearsal.
     """
 
     release: str
@@ -55,12 +55,14 @@ class Received:
     thinned: bool = False
     used: int | None = None
     tokens: tuple[int, ...] | None = None
+    rehearsed: bool = False
 
     @property
     def facts(self) -> dict[str, Any]:
         """The verified receipt for programs, with its sentences."""
         words = " ".join(receipt_sentences(self))
-        return asdict(self) | {"signatures_valid": True, "sentence": words}
+        facts = asdict(self) | {"signatures_valid": True, "sentence": words}
+        return facts if facts.pop("rehearsed") is False else facts | {"rehearsed": True}
 
 
 def receipt_sentences(receipt: Received) -> Iterator[str]:

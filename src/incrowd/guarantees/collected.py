@@ -117,6 +117,10 @@ class ReleaseReceipt(Protocol):
     def contradicted(self) -> bool:
         """Whether the shuffler signed another release of the same stratum as well."""
 
+    @property
+    def rehearsed(self) -> bool:
+        """Whether the people were invented for a rehearsal."""
+
 
 def counted_guarantee(
     plan: Plan, counted: CountedReports, people: int, received: Iterable[ReleaseReceipt] = ()
@@ -125,7 +129,9 @@ def counted_guarantee(
     message. received: the receipts of the releases."""
     claims = {release.claims for release in counted.releases}
     contradicted = any(each.contradicted for each in received)
-    return guarantee_of(plan, people, claims, contradicted=contradicted, seed=counted.seed)
+    rehearsed = any(each.rehearsed for each in received)
+    guarantee = guarantee_of(plan, people, claims, contradicted=contradicted, seed=counted.seed)
+    return of_invented_people(guarantee) if rehearsed else guarantee
 
 
 def _only_local(

@@ -131,7 +131,8 @@ def _of_estimates(estimates: Estimates, language: str) -> Iterator[DocumentPart]
     heading, claim, _, *warnings = promise_lines(estimates.guarantee)
     strong = strength_sentence(estimates.guarantee)
     yield Heading(_text(heading), 2)
-    yield Paragraph(_text(strong), "main")
+    if not estimates.invented:  # nobody is protected, so that no strength is stated
+        yield Paragraph(_text(strong), "main")
     yield Paragraph(_text(guess_sentence(estimates.guarantee.epsilon, estimates.guarantee.delta)))
     yield Paragraph(_text(claim))
     for warning in warnings:

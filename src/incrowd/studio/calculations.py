@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -13,7 +13,6 @@ from typing import Any
 from incrowd.collection.collector.receipt import receipts_beside, releases_in
 from incrowd.encoding.margins import load_margins
 from incrowd.errors import UsageError, naming
-from incrowd.guarantees.collected import of_invented_people
 from incrowd.methods import METHODS
 from incrowd.plans import Plan
 from incrowd.plans.plan import with_merged
@@ -31,14 +30,12 @@ MOST = 64  # results that are kept
 
 @dataclass(frozen=True)
 class CalculationOrder:
-    """A call on some files. margins: the path of the file of margins, or None. rehearsed: whether
-    the people are those of a rehearsal."""
+    """A call on some files. margins: the path of the file of margins, or None."""
 
     plan: Path
     reports: Path
     margins: Path | None
     call: Call
-    rehearsed: bool = False
 
     @property
     def key(self) -> Any:
@@ -72,10 +69,7 @@ def computed(progress: Callable[[str], None], order: CalculationOrder) -> Any:
         else:
             reports, releases = load_reports(order.reports), releases_in([order.reports])
         options["received"] = receipts_beside([order.reports], plan, releases)
-        result = method.load()(plan, reports, *call.questions, **options)
-    if not order.rehearsed:
-        return result
-    return replace(result, guarantee=of_invented_people(result.guarantee))
+        return method.load()(plan, reports, *call.questions, **options)
 
 
 def _value(value: Any) -> Any:

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from incrowd.collection.collector.places import INVENTED
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.parties import ALL_SENT, LOOK
 from incrowd.collection.rehearsal import Rehearsed, Visit, crowd_of, rehearse, what_each_saw
@@ -33,7 +34,6 @@ from incrowd.errors import UsageError
 from incrowd.estimation.estimate import estimate
 from incrowd.estimation.results import Estimates
 from incrowd.files import PRIVATE_FOLDER, write_text
-from incrowd.guarantees.collected import of_invented_people
 from incrowd.planner.plan import plan
 from incrowd.plans import Plan
 from incrowd.plans.strata import strata
@@ -180,10 +180,13 @@ def _counter(progress: Callable[[str], None], people: int) -> Callable[[int], No
 def _estimates(planned: Plan, rehearsed: Rehearsed, answers: pa.Table) -> Estimates:
     """Return the estimates from the opened releases, with the invented shares as the truth."""
     opened = rehearsed.opened
+    for folder in opened:
+        write_text(
+            folder / INVENTED, "The people of these reports were invented for a rehearsal.\n"
+        )
     reports = chain.from_iterable(map(stream_reports, opened))
     estimates = estimate(planned, reports, received=receipts_of(planned, opened))
-    guarantee = of_invented_people(estimates.guarantee)
-    return replace(estimates, truth=truth(planned, answers), guarantee=guarantee)
+    return replace(estimates, truth=truth(planned, answers))
 
 
 def _summarize(

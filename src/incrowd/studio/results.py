@@ -81,13 +81,11 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 class ResultFiles(NamedTuple):
-    """The plan, with merged answers, and the files of a choice. reports: the path of its source.
-    rehearsed: whether its people are those of a rehearsal."""
+    """The plan, with merged answers, and the files of a choice. reports: the path of its source."""
 
     plan: Plan
     plan_path: Path
     reports: Path
-    rehearsed: bool
 
 
 class ShownResult(NamedTuple):
@@ -189,8 +187,7 @@ def _desk(project: Project, chosen: ReportSource, choice: CallChoice) -> ResultF
     path = plan_path(project, chosen)
     plan = Plan.load(path)
     merge = parsed_merges(plan.survey.questions, choice.merges)
-    reports, rehearsed = project.path / chosen.name, chosen.kind == REHEARSAL
-    return ResultFiles(with_merged(plan, merge), path, reports, rehearsed)
+    return ResultFiles(with_merged(plan, merge), path, project.path / chosen.name)
 
 
 def _order(project: Project, desk: ResultFiles, call: Call) -> CalculationOrder:
@@ -201,7 +198,7 @@ def _order(project: Project, desk: ResultFiles, call: Call) -> CalculationOrder:
             raise UsageError.of("margins", "studio.no-margins", name=name)
         raise UsageError.of("margins", "shared.use-one-of", value=name, choices=there)
     margins = project.path / call.margins if call.margins else None
-    return CalculationOrder(desk.plan_path, desk.reports, margins, call, desk.rehearsed)
+    return CalculationOrder(desk.plan_path, desk.reports, margins, call)
 
 
 def _result(

@@ -17,6 +17,7 @@ from incrowd.errors import UsageError
 from incrowd.files import is_taken, write_private
 
 RECEIPT = "receipt.json"
+INVENTED = "invented"  # beside a receipt: the people of a rehearsal
 
 
 @dataclass(frozen=True)

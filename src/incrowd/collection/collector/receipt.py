@@ -13,7 +13,7 @@ from pydantic import Field, ValidationError
 
 from incrowd.collection.claims import release_of
 from incrowd.collection.collector.opening import kinds_of
-from incrowd.collection.collector.places import RECEIPT, CollectorPlaces
+from incrowd.collection.collector.places import INVENTED, RECEIPT, CollectorPlaces
 from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import AnyRelease, Invitations, MixedRelease
@@ -303,8 +303,11 @@ def collection_name(message: int) -> str:
     return f"message-{message + 1}.parquet"
 
 
-def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Received:
-    """Return the facts of a receipt for pages. contradicted: whether other files prove cheating."""
+def received(
+    receipt: Receipt, bundle: Bundle, contradicted: bool = False, rehearsed: bool = False
+) -> Received:
+    """Return the facts of a receipt for pages. contradicted: whether other files prove cheating.
+    rehearsed: whether the people were invented for a rehearsal."""
     people = receipt.opened_people
     most = most_reports(bundle.plan.messages, bundle.slots, bundle.pools)
     counted = () if bundle.lanes else receipt.messages
@@ -332,6 +335,7 @@ def received(receipt: Receipt, bundle: Bundle, contradicted: bool = False) -> Re
         contradicted=contradicted or bool(receipt.contradictions),
         mixers=bundle.mixers,
         thinned=bundle.thinned,
+        rehearsed=rehearsed,
     )
 
 
@@ -391,7 +395,8 @@ def _receipt_of(
         return None  # the tallies next to it are of other reports
     if files:
         check_files(receipt, folder)
-    return received(receipt, bundle, _contradicted(receipt, bundle, folder))
+    contradicted, rehearsed = _contradicted(receipt, bundle, folder), (folder / INVENTED).exists()
+    return received(receipt, bundle, contradicted, rehearsed)
 
 
 def _contradicted(receipt: Receipt, bundle: Bundle, folder: Path) -> bool:
