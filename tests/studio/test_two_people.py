@@ -7,7 +7,9 @@ import csv
 import html
 import io
 import json
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -25,7 +27,7 @@ import yaml
 from incrowd.collection.device.connection import Connection
 from incrowd.collection.device.crowd import send_each
 from incrowd.collection.device.sending import fetch
-from incrowd.collection.hosting import mixer_setup, with_settings
+from incrowd.collection.hosting import mixer_setup, process_in, with_settings
 from incrowd.collection.mixer.keeper import Keeper
 from incrowd.collection.mixer.onward import onward
 from incrowd.collection.protocol.addresses import BY_HAND, Link
@@ -196,6 +198,42 @@ def test_what_the_package_of_a_public_address_has(browser, studio, tmp_path):
     assert settings.page and settings.port == 8080
 
 
+@pytest.mark.slow
+def test_the_collector_is_run_and_stopped_by_a_button(browser, studio):
+    """As a process of its own, whose state is read from its folder: a killed one does not run."""
+    project = studio.projects.create("two", SURVEY)
+    post(browser, "plan")
+    assert studio.jobs.get((project.path, "plan")).ended.wait(60)
+    save(browser, "who", choice="both")
+    collector, now = free_address(), datetime.now(UTC)
+    typed = {"address-shuffler": "http://localhost:1", "address-collector": collector}
+    times = {
+        "opens": f"{now:%Y-%m-%dT%H:%M}",
+        "closes": f"{now + timedelta(days=1):%Y-%m-%dT%H:%M}",
+    }
+    save(browser, "terms", **typed, **times, invitations="60", reach="network", page="elsewhere")
+    for step in ("package", "bundle"):
+        post(browser, f"do/{step}")
+    folder = project.path / "collector"
+    assert 'id="run-collector"' in browser.get(f"{PAGE}?step=run").text
+    for end in ("stop", "kill"):
+        assert post(browser, "run/collector") == f"{PAGE}?step=run"
+        assert waited(lambda: _answers(f"{collector}/ready"))
+        process = process_in(folder)
+        assert process and process != os.getpid()
+        post(browser, "run/collector")  # a second press starts no second one
+        assert process_in(folder) == process
+        shown = browser.get(f"{PAGE}?step=run").text
+        assert 'id="stop-collector"' in shown and "receives releases, and opens them" in shown
+        if end == "stop":
+            post(browser, "run/collector", data={"stop": "1"})
+        else:
+            os.kill(process, signal.SIGKILL)
+        assert waited(lambda: process_in(folder) is None)
+        assert 'id="run-collector"' in browser.get(f"{PAGE}?step=run").text
+    assert browser.post(f"{PAGE}/run/first").status_code == 422
+
+
 # --- in a browser --------------------------------------------------------------------------------
 
 
@@ -272,12 +310,12 @@ def hosted(folder, address):
     port = address.rpartition(":")[2]
     words = ["-m", "http.server", port, "--bind", "127.0.0.1", "--directory", str(folder)]
     with subprocess.Popen([sys.executable, *words], stderr=subprocess.DEVNULL) as process:
-        waited(lambda: _listens(address))
+        waited(lambda: _answers(address))
         yield
         process.terminate()
 
 
-def _listens(address):
+def _answers(address):
     try:
         return httpx.get(address).status_code == 200
     except httpx.TransportError:

@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -75,6 +76,7 @@ def start_service(project: Project, publication: Publication, service: ServiceRo
         )
     finally:
         os.close(log)
+    threading.Thread(target=process.wait, daemon=True).start()  # no zombie is left when it ends
     end = time.monotonic() + SECONDS
     while not is_hosted(project, service) and time.monotonic() < end:
         if process.poll() is not None:
