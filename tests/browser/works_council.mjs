@@ -147,7 +147,7 @@ async function design() {
 /** A plan, a short rehearsal, one shuffler at a colleague, and the package for her. */
 async function publish() {
   const page = await opened({ storageState: state })
-  await page.goto(address)
+  await page.goto(new URL("/", given.project).href)
   await look(page, "list of surveys")
   await page.click(".survey h3 a")
   await page.waitForSelector("#questions")
@@ -200,7 +200,7 @@ async function publish() {
 async function sheet() {
   const page = await opened()
   await page.goto(`file://${given.sheet}`)
-  await look(page, given.name)
+  await look(page, given.title)
 }
 
 /** The bundle of the colleague; the page and the card; the page to invite people. */
@@ -226,6 +226,9 @@ async function bundle() {
   seen.link = await text(page, ".facts code >> nth=0")
   await download(page, "#page-download", "page.zip")
   await download(page, "#card-download", "card.html")
+  await page.click("#continue")
+  await page.waitForSelector("#step-invitations")
+  await look(page, "publish: run")
   await page.click('a[href$="/publish/invitations"]')
   await page.waitForSelector("main h1")
   await look(page, "inviting")

@@ -44,11 +44,14 @@ def commands(package):
 
 
 @contextmanager
-def started(package, address):
-    """The service of a package while it runs; yields when it answers at its address."""
+def started(package, address, **more):
+    """The service of a package while it runs; yields when it answers at its address.
+
+    more: variables of its environment.
+    """
     command, of_unit = commands(package)
     assert command == of_unit, "both ways start the same"
-    environment = os.environ | {"INCROWD_SHUFFLER_PAUSE": "0.2"}
+    environment = os.environ | {"INCROWD_SHUFFLER_PAUSE": "0.2"} | more
     words = [sys.executable, "-m", "incrowd", *command]
     with subprocess.Popen(
         words, cwd=package, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT

@@ -32,8 +32,11 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def hosted(folder):
-    """The address of a host that sends the headers that the page's own file asks for."""
+def hosted(folder, port=0):
+    """The address of a host that sends the headers that the page's own file asks for.
+
+    port: by default any that is free.
+    """
     lines = (folder / "_headers").read_text().splitlines()[1:]
     headers = [line.strip().split(": ", 1) for line in lines]
 
@@ -46,7 +49,7 @@ def hosted(folder):
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=folder))
+    server = ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Handler, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/"

@@ -70,10 +70,11 @@ class JobsHere(work.Jobs):
 
 
 @contextmanager
-def running_studio(folder):
-    """Run the studio of a folder; yield its address."""
+def running_studio(folder, **more):
+    """Run the studio of a folder; yield its address. more: variables of its environment."""
     command = [sys.executable, "-m", "incrowd", "studio", str(folder), "--no-browser"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    environment = os.environ | more
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             yield process.stdout.readline().strip()
         finally:

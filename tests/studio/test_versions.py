@@ -91,6 +91,23 @@ def test_a_comment_in_the_file_is_no_change_of_the_survey(browser, project):
     assert "was changed outside" not in browser.get(DESIGN).text
 
 
+def test_the_people_who_are_invited_are_no_change_of_the_survey(browser, studio):
+    """Plans do not contain their number."""
+    invited = locked_survey.SURVEY.replace(
+        "crowd = 1000", "people = { invited = 90, expected = 0.6 }\ncrowd = 30"
+    )
+    project = studio.projects.create(
+        "Invited", invited.replace('options_file = "drinks.txt"', 'options = ["tea", "coffee"]')
+    )
+    locked_survey.publish(project, invitations=90)
+    assert "was changed outside" not in browser.get("/p/invited/design").text
+    text = project.text()
+    project.survey_path.write_text(text.replace("Do you smoke?", "Did you ever smoke?"))
+    assert "was changed outside of the studio" in browser.get("/p/invited/design").text
+    assert browser.post("/p/invited/restore").status_code == 303
+    assert project.text() == text
+
+
 def test_what_is_not_known_cannot_be_restored(browser, project):
     for path in (project.hidden / "versions").iterdir():
         path.unlink()

@@ -7,15 +7,35 @@ and everything that people read, for a reader who knows German: `texts.md` in it
 The pictures: STUDIO_PICTURES=folder pytest -m slow THIS_FILE.
 """
 
+import csv
+import html
 import json
 import os
+import re
+import shlex
+import socket
 import subprocess
+import sys
+import time
 import tomllib
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
+import pyarrow as pa
 import pytest
 
+from incrowd.collection.device.connection import Connection
+from incrowd.collection.device.crowd import send_each
+from incrowd.collection.device.sending import fetch
+from incrowd.collection.protocol.addresses import Link
+from incrowd.collection.protocol.upload import code_field
+from incrowd.encoding.records import EncodedAnswers
 from tests.oracles.german_pages import english_in
 from tests.oracles.node import BROWSER, has_browser, node
+from tests.oracles.packages import started, unpacked
+from tests.oracles.pages import hosted
 from tests.oracles.studio import running_studio
 
 pytestmark = [
@@ -25,6 +45,27 @@ pytestmark = [
 NAME = "klima-im-betrieb"
 QUESTION = "Wurden Sie in den letzten zwölf Monaten am Arbeitsplatz gemobbt?"
 ASKED = "Haben Sie deswegen mit jemandem gesprochen?"
+INTRODUCTION = """Liebe Kolleginnen und Kollegen,
+
+wir möchten wissen, wie es Ihnen bei der Arbeit geht.
+Ihr Betriebsrat"""
+INCROWD = (sys.executable, "-m", "incrowd")
+LATER = Path(__file__).parents[1] / "oracles" / "later"
+LONG = 120.0
+PEOPLE = 60
+# Where the answers of three people are on the page: their group, bullied or not, what then.
+IN_BROWSER = {"mouse": (0, 0, 1), "phone": (1, 1), "keyboard": (1, 0, 0)}
+# Of all 60, 42 are bullied: 25 of 30 in the administration, and 17 of 30 in the production. Of
+# these, 30 spoke about it, 10 did not, and two do not say.
+OTHERS = [
+    *[("Verwaltung", "yes", "yes")] * 20,
+    *[("Verwaltung", "yes", "no")] * 4,
+    *[("Verwaltung", "no", None)] * 5,
+    *[("Produktion", "yes", "yes")] * 9,
+    *[("Produktion", "yes", "no")] * 5,
+    *[("Produktion", "yes", None)] * 2,
+    *[("Produktion", "no", None)] * 12,
+]
 STEP = "| {name} | {seconds:.1f} |"
 
 
@@ -50,13 +91,117 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def journey(folder):
     """What was read in each act."""
-    surveys, acts = folder / "surveys", {}
-    shared = {"state": str(folder / "state.json"), "folder": str(folder)}
-    with running_studio(surveys) as address:
-        acts["design"] = acted("design", address=address, question=QUESTION, asked=ASKED, **shared)
-    (folder / "texts.md").write_text(written(acts))
-    print(f"{folder / 'texts.md'} has the time and the texts of each step")
-    return acts
+    acts = Acts(folder)
+    try:
+        acts.play()
+    finally:
+        (folder / "texts.md").write_text(written(acts.seen))
+        print(f"{folder / 'texts.md'} has the time and the texts of each step")
+    return acts.seen
+
+
+class Acts:
+    """The whole way. seen: what was read in each act, by its name."""
+
+    def __init__(self, folder):
+        self.folder, self.seen = folder, {}
+        self.shuffler = f"http://localhost:{free_port()}"
+        self.survey = f"http://127.0.0.1:{free_port()}"
+        self.shared = {"state": str(folder / "state.json"), "folder": str(folder)}
+
+    def act(self, act, name="", **given):
+        self.seen[name or act] = acted(act, **self.shared, **given)
+
+    def play(self):
+        surveys, elsewhere = self.folder / "surveys", self.folder / "elsewhere"
+        with running_studio(surveys) as address:
+            project = f"{urljoin(address, '/p/')}{NAME}"
+            self.act("design", address=address, question=QUESTION, asked=ASKED)
+            introduced = {"introduction": INTRODUCTION}
+            self.act(
+                "publish",
+                project=project,
+                shuffler=self.shuffler,
+                survey=self.survey,
+                **introduced,
+            )
+            package = unpacked((self.folder / "for-shuffler.zip").read_bytes(), elsewhere)
+            sheet = package / "sheet.html"
+            self.act("sheet", sheet=str(sheet), title="the colleague's sheet")
+            with started(package, self.shuffler):
+                invited = colleague_invites(package)
+                self.act(
+                    "bundle",
+                    project=project,
+                    plan=str(surveys / NAME / "plan.json"),
+                    bundle=str(package / "shuffler" / "bundle.json"),
+                )
+                self.answers(invited)
+            with started(package, self.shuffler, **later(hours=2)):
+                self.act("watch", project=project)
+        with started(package, self.shuffler, **later(days=22)):
+            release = waited_for(package / "shuffler" / "handover")
+            with running_studio(surveys, **later(days=22)) as address:
+                project = f"{urljoin(address, '/p/')}{NAME}"
+                self.act("read", address=address, project=project, release=str(release))
+            code = self.seen["read"]["code"]
+            confirm = [*INCROWD, "confirm-release", code, "shuffler"]
+            subprocess.run(confirm, cwd=package, check=True, capture_output=True)
+
+    def answers(self, invited):
+        """60 of those who are invited answer at the page of the web host, three in a browser."""
+        with zipfile.ZipFile(self.folder / "page.zip") as archive:
+            archive.extractall(self.folder / "host")
+        sheet = self.folder / "host" / "sheet.html"
+        self.act("sheet", "page sheet", sheet=str(sheet), title="the sheet for the web host")
+        with hosted(self.folder / "host" / "page", urlsplit(self.survey).port) as host:
+            assert {each["link"].partition("#")[0].rstrip("/") for each in invited} == {
+                host.rstrip("/")
+            }
+            people = [
+                {"link": person["link"], "way": way, "answers": [*places]}
+                for person, (way, places) in zip(invited, IN_BROWSER.items(), strict=False)
+            ]
+            self.act("answer", people=people)
+        codes = [code_field(each["code"]) for each in invited[len(IN_BROWSER) : PEOPLE]]
+        digest = bytes.fromhex(invited[0]["link"].partition("#")[2].partition(".")[0])
+        fetched = fetch(Link(self.shuffler, digest), Connection())
+        others = EncodedAnswers.of(fetched.plan.survey, pa.table(self.others(fetched.plan.survey)))
+        sent = send_each(fetched, others, Connection(), codes=codes)
+        assert sent.people == sent.stored == PEOPLE - len(IN_BROWSER)
+
+    def others(self, survey):
+        ids = [question.id for question in survey.questions]
+        return dict(zip(ids, zip(*OTHERS, strict=True), strict=True))
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        return door.getsockname()[1]
+
+
+def later(**passed):
+    """The environment of a process on whose machine some time has passed."""
+    seconds = timedelta(**passed).total_seconds()
+    return {"PYTHONPATH": str(LATER), "TESTS_SECONDS_LATER": str(seconds)}
+
+
+def colleague_invites(package):
+    """The invitations that the colleague creates with the command of her sheet."""
+    sheet = html.unescape((package / "sheet.html").read_text())
+    [command] = re.findall(r"^incrowd (invitations [0-9].*?)(?:</code>|$)", sheet, re.MULTILINE)
+    subprocess.run([*INCROWD, *shlex.split(command)], cwd=package, check=True, capture_output=True)
+    with (package / "codes.csv").open(newline="", encoding="utf-8-sig") as file:
+        return [*csv.DictReader(file)]
+
+
+def waited_for(folder):
+    """The release in a folder, once it is there."""
+    end = time.monotonic() + LONG
+    while not (files := [*folder.glob("*.release")]):
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    return files[0]
 
 
 def written(acts):

@@ -241,7 +241,7 @@ class Project:
         with self._locked():
             for each in self.history():
                 with suppress(SurveyError):
-                    if survey_in(each.content, self.path) == wanted:
+                    if survey_in(each.content, self.path).as_planned == wanted.as_planned:
                         self._save(each.text)
                         return True
         return False

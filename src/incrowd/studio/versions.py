@@ -72,7 +72,7 @@ def published_surveys(project: Project) -> Iterator[Survey]:
 def _is_changed(project: Project) -> bool:
     published = [*published_surveys(project)]
     try:
-        return bool(published) and project.survey() not in published
+        return bool(published) and project.survey().as_planned not in published
     except IncrowdError:
         return True
 

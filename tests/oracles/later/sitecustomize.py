@@ -1,6 +1,6 @@
 """A machine on which time has passed, for processes that find this folder on PYTHONPATH.
 
-Both clocks, that of the day and that since boot, are INCROWD_TESTS_LATER seconds ahead.
+Both clocks, that of the day and that since boot, are TESTS_SECONDS_LATER seconds ahead.
 """
 
 import os
@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from incrowd.collection import machine
 
-PASSED = timedelta(seconds=float(os.environ["INCROWD_TESTS_LATER"]))
+PASSED = timedelta(seconds=float(os.environ["TESTS_SECONDS_LATER"]))
 now, clocks = machine.system, machine.read_clocks
 
 
