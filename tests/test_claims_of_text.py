@@ -23,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 README = " ".join((ROOT / "README.md").read_text().split())  # without line breaks
 MANUAL = ROOT / "docs"
 HEALTH = ROOT / "examples" / "health.toml"
-UNTIL_STOPPED = {"studio", "shuffler run", "inviter run", "collector run"} | {
+UNTIL_STOPPED = {"host", "studio", "shuffler run", "inviter run", "collector run"} | {
     "first-mixer run",
     "second-mixer run",
 }

@@ -21,8 +21,8 @@ from tests.oracles.source import nodes_of
 
 SOURCE = Path(incrowd.__file__).parent
 LIBRARY = [file for file in SOURCE.rglob("*.py") if "cli" not in file.parts]
-# Of the library; texts of drafts are comments in a file that a command writes.
-TEXTS = [f for f in (SOURCE / "catalog").rglob("*.toml") if f.stem != "cli"]
+# Of the library; letters tell people what to type.
+TEXTS = [f for f in (SOURCE / "catalog").rglob("*.toml") if f.stem not in ("cli", "letters")]
 COMMAND = re.compile(r"`[a-z]+ [^`]+`")  # a whole command may be named
 OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]+(?![\w:{])|^-o$")
 

@@ -192,7 +192,7 @@ OTHERS = {
 SILENT = {  # they promise nothing to anybody
     *("init", "check", "randomize", "tally", "invitations", "first-mixer", "second-mixer"),
     "confirm-clock",
-    "confirm-release",
+    "acknowledge",
     "privacy",  # what a noise does in any crowd; nobody was asked
 }
 

@@ -85,7 +85,7 @@ NEEDING = {
         "collector run": "collector run missing",
         "collector check": "collector check missing",
         "host": "host missing/shuffler.toml",
-        "confirm-release": "confirm-release CODE missing",
+        "acknowledge": "acknowledge CODE missing",
         "demo --live": "demo --live --people 1",
     },
     "proved": {"verify --proved": "verify plan.json --proved"},

@@ -132,7 +132,7 @@ def test_a_collection_from_the_first_page_to_the_results(browser, studio, tmp_pa
     assert studio.jobs.get((project.path, "open")).ended.wait(60)
     shown = browser.get(f"{PAGE}?step=run").text
     [code] = re.findall(r"<li><code>([0-9A-Z-]{39})</code> · opened", shown)
-    assert run("confirm-release", code, folder).returncode == 0
+    assert run("acknowledge", code, folder).returncode == 0
     Keeper(store, place.settings, AfterClosing(), onward(store.bundle).courier(folder)).look()
     store.engine.dispose()
     assert not place.settings.secret_file.exists()
@@ -284,7 +284,7 @@ def test_two_people_in_a_browser(tmp_path):
             assert run("confirm-clock", now, folder).returncode == 0
             release = waited(lambda: [*(folder / "handover").glob("*.release")])[0]
             seen = tell(release=str(release))
-            assert run("confirm-release", seen["code"], folder).returncode == 0
+            assert run("acknowledge", seen["code"], folder).returncode == 0
             waited(lambda: not (folder / "store.key").exists())
     assert not (surveys / "two" / "collector" / "private.key").exists()
     assert "Do you smoke?" in seen["results"] and str(INVITED) in seen["results"]

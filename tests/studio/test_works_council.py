@@ -145,7 +145,7 @@ class Acts:
                 project = f"{urljoin(address, '/p/')}{NAME}"
                 self.act("read", address=address, project=project, release=str(release))
             code = self.seen["read"]["code"]
-            confirm = [*INCROWD, "confirm-release", code, "shuffler"]
+            confirm = [*INCROWD, "acknowledge", code, "shuffler"]
             subprocess.run(confirm, cwd=package, check=True, capture_output=True)
 
     def answers(self, invited):

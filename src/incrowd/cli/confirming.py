@@ -49,12 +49,12 @@ def confirm_clock(
     say(f"confirmed that it is {shown}; what depends on the time alone no longer waits")
 
 
-def confirm_release(
+def acknowledge(
     code: Annotated[str, typer.Argument(metavar="CODE", help="The code that the collector shows.")],
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the service.")],
     json: AsJson = False,
 ) -> None:
-    """Confirm that the collector has a file that a service handed over.
+    """Confirm that the collector has a file handed over.
 
     If the collector's address in the bundle is https://collector.invalid, a service writes what it
     would send into FOLDER/handover. The collector shows a code when it has the file. Only when CODE
@@ -62,7 +62,7 @@ def confirm_release(
 
     \b
     Example:
-      incrowd confirm-release 9KXQ-2C4T-5M8Z-0R7V-1F6W-3G9B-8H2N-4P5D shuffler
+      incrowd acknowledge 9KXQ-2C4T-5M8Z-0R7V-1F6W-3G9B-8H2N-4P5D shuffler
     """
     from incrowd.collection.handover import confirm_delivery
 

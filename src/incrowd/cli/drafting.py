@@ -30,7 +30,6 @@ from incrowd.cli.options import (
 )
 from incrowd.errors import IncrowdError, UsageError, quantity
 from incrowd.files import is_stream, write_text
-from incrowd.survey.participation import LEAST_CROWD, Participation
 
 FEW_PEOPLE, FEW_QUESTIONS = 2000, 20  # up to so many, the other kind of noise is looked at
 SHOWN = 20  # open decisions on the terminal; the file has all of them
@@ -97,6 +96,8 @@ def _for_people(draft: incrowd.Draft, invited: int | None, expected: float | Non
                 "--expected", "cli.needs-option", value=expected, option="--invited"
             )
         return draft
+    from incrowd.survey.participation import LEAST_CROWD, Participation  # loads what plans need
+
     if invited < LEAST_CROWD:
         raise UsageError.of("--invited", "cli.too-few", value=invited, least=LEAST_CROWD)
     people = Participation(invited=invited, expected=expected)

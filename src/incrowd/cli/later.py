@@ -54,12 +54,12 @@ COMMANDS = {
         "Open the first mixer's batch, and mix it again.",
     ),
     "invitations": ("shuffler:invitations", "Create invitations, on the shuffler's side."),
-    "letters": ("letters:letters", "Write letters, a mail and a reminder for a collection."),
+    "letters": ("letters:letters", "Write letters, a mail, and a reminder for a collection."),
     "collector": ("collector:app", "Create the collector's key; receive and open releases."),
-    "host": ("host:host", "Run a service from one settings file."),
-    "confirm-release": (
-        "confirming:confirm_release",
-        "Confirm that the collector has a file that a service handed over.",
+    "host": ("host:host", "Run a service from its settings file, until stopped."),
+    "acknowledge": (
+        "confirming:acknowledge",
+        "Confirm that the collector has a file handed over.",
     ),
     "confirm-clock": ("confirming:confirm_clock", "Confirm that a service's clock is right."),
     "open": ("open:open_sealed", "Open a release without a server."),

@@ -31,7 +31,7 @@ def letters(
     text: LettersText = None,
     json: AsJson = False,
 ) -> None:
-    """Write texts to invite and to remind people. None of them has an invitation in it.
+    """Write letters, a mail, and a reminder for a collection. None has an invitation in it.
 
     letter.txt is the text for `invitations --text`; letter.docx, a letter for the mail merge of
     Word; mail.txt, a mail for a mail program that fills in {link}; reminder.txt, a mail to all. If

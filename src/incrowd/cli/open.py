@@ -148,7 +148,7 @@ def _show(
         say(guarantee_sentence(guarantee))
     say(f"wrote {output}")
     if code:
-        say(f"tell the mixer the code {code}, for `incrowd confirm-release`")
+        say(f"tell the mixer the code {code}, for `incrowd acknowledge`")
     if destroyed:
         say(f"destroyed {key}: everything is opened")
     else:

@@ -19,7 +19,6 @@ from incrowd.encoding.formats.registry import FORMATS, name_one
 from incrowd.errors import UsageError
 from incrowd.files import is_stream
 from incrowd.methods import SIMULTANEOUS_METHODS, SimultaneousMethod
-from incrowd.survey.surveys import worded
 
 if TYPE_CHECKING:
     from incrowd.encoding.sources import AnswersSource
@@ -157,6 +156,8 @@ def saved(
 ) -> None:
     """Write a result to each of the named files. language: of the texts for readers; None for
     English, with the questions in the language of the survey."""
+    from incrowd.survey.surveys import worded  # slow to load, as all below
+
     shown = result if language is None else result.worded(worded(plan.survey, language))
     for output in outputs:
         from incrowd.presentation.write import save  # slow to load

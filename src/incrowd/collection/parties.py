@@ -140,7 +140,7 @@ def _shuffler(folder: Path) -> Starlette:
 
 
 def _with_shuffler(
-    plan: Plan, folder: Path, addresses: Mapping[str, str], introduction: str
+    plan: Plan, folder: Path, addresses: Mapping[str, str], introduction: str = ""
 ) -> PreparedCollection:
     places, settings = (
         CollectorPlaces(folder / "collector"),

@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
+from incrowd.accountant.analyses import ANALYSES
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError, SurveyError
 from incrowd.guarantees.strength import Strength
@@ -297,7 +298,8 @@ def ways_of(raw: Raw, mixing: str = "") -> Iterator[CollectionWay]:
     known: two mixers cannot add noise."""
     privacy = raw.get("privacy")
     privacy = privacy if isinstance(privacy, dict) else {}
-    local = privacy.get("analysis") == "local"
+    chosen = ANALYSES.get(str(privacy.get("analysis")))
+    local = chosen is not None and not chosen.shuffled
     yield CollectionWay(
         "devices",
         DEVICES,
