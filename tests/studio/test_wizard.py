@@ -61,6 +61,33 @@ def test_five_questions_make_a_survey_and_three_ways(browser, studio):
     assert f"± {overall:.1f} points overall" in page
 
 
+def test_the_sizes_of_groups_count_in_the_comparison_of_ways(browser, studio):
+    sized = "Office: 200\nWorkshop: 140\nCanteen: 60\n Drivers :50"
+    page = browser.get(walk(browser, TYPED | {"answers-1": sized}).headers["location"]).text
+    survey = studio.projects.open("climate-at-work").survey()
+    assert survey.question("department").answers == ("Office", "Workshop", "Canteen", "Drivers")
+    shares = survey.question("department").stated_shares
+    assert shares == pytest.approx([each / 450 for each in (200, 140, 60, 50)], abs=1e-5)
+    assert page.count("among the 30 people with “Drivers” (Department)") == 2  # 60% of 50
+    assert "equally common" not in page and "In the smallest group" in page
+    margin = 196 * estimate(survey).margins[1]
+    assert margin > 25 and f"± {margin:.1f} among" in page
+
+
+def test_groups_without_sizes_are_said_to_be_taken_as_equal(browser):
+    page = browser.get(walk(browser, TYPED).headers["location"]).text
+    assert "all answers to “Department” are equally common" in page
+
+
+@pytest.mark.parametrize(
+    "line", ["Shift 1", "9:30 or later", "Other: whatever", ": 12", "Nobody: 0", "Half: 1.5"]
+)
+def test_an_answer_without_a_number_after_its_end_stays_as_it_is(line):
+    text = survey_text(DEFAULTS | TYPED | {"answers-1": f"{line}\nOffice"}, "en")
+    asked = Survey.of(tomllib.loads(text)).question("department")
+    assert asked.answers == (line, "Office") and asked.shares is None
+
+
 @pytest.mark.parametrize(
     ("way", "kept"),
     [
@@ -113,6 +140,8 @@ def test_few_people_get_noise_from_services(browser, studio):
         ("comparisons", {"answers-1": "Office"}, "at least two answers"),
         ("comparisons", {"group-1": ""}, "needs a name"),
         ("comparisons", {"answers-1": "a\na"}, "each answer should be different"),
+        ("comparisons", {"answers-1": "a: 3\na: 4"}, "each answer should be different"),
+        ("comparisons", {"answers-1": "a: 3\nb"}, "of all answers, or of none"),
     ],
 )
 def test_what_is_missing_is_said_and_what_was_typed_stays(browser, studio, step, typed, words):
@@ -138,10 +167,11 @@ def test_nobody_who_mixes_leaves_the_local_guarantee():
         Survey.of(changed(raw, *way.changes))
 
 
-def test_levels_state_the_factor_rounded_up():
+def test_levels_state_how_far_a_guess_can_improve_rounded_up():
     for level in LEVELS:
-        stated = float(re.search(r"at most ([\d.]+)\.", str(level.about))[1])
-        assert exp(level.epsilon) <= stated <= 1.05 * exp(level.epsilon)
+        stated = int(re.search(r"(\d+)% at most", str(level.about))[1])
+        odds = exp(level.epsilon) * 0.2 / 0.8
+        assert stated - 1 < 100 * odds / (1 + odds) <= stated
         assert strength_of(level.epsilon, float(delta_for(450)), 450) == level.strength
 
 

@@ -3,6 +3,7 @@ then: in words, for the pages of design and precision."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from incrowd.catalog.sentences import localized
@@ -10,11 +11,18 @@ from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.studio.interval_figures import MOST_MARGIN, percent, points
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.publication import needed_people, needs_no_crowd
+from incrowd.studio.titles import titles_of
 from incrowd.survey import Survey
 
 if TYPE_CHECKING:
-    from incrowd.planner.outlook import Outlook
+    from incrowd.planner.outlook import Outlook, WithinOutlook
     from incrowd.plans import Plan
+
+
+COARSE = phrase(
+    "In the smallest group, the results would show almost nothing. Merge small groups, or ask for "
+    "fewer comparisons."
+)
 
 
 class PeopleSummary(NamedTuple):
@@ -22,8 +30,8 @@ class PeopleSummary(NamedTuple):
 
     margins: how precise the tables are. answers: how many people are expected, and what the crowd
     is. below: what happens if fewer answer. groups: what is assumed of the groups, or None. short:
-    why nothing would be released if as many answer as expected, or None. useless: whether the
-    tables show next to nothing.
+    why nothing would be released if as many answer as expected, or None. coarse: why comparisons
+    show next to nothing, or None. useless: whether even the tables of everybody do.
     """
 
     margins: Phrase
@@ -31,6 +39,7 @@ class PeopleSummary(NamedTuple):
     below: Phrase
     groups: Phrase | None = None
     short: Phrase | None = None
+    coarse: Phrase | None = None
     useless: bool = False
 
 
@@ -41,11 +50,12 @@ def people_summary(
     needed = needed_people(survey, plan)
     expected = seen.answers.in_smallest
     return PeopleSummary(
-        _margins(seen, language),
+        _margins(survey, seen, language),
         _answers(survey, seen, language, plan),
         _below(survey, needed, language, plan),
-        _groups(seen, language),
+        _groups(survey, seen, language),
         _short(seen, needed, language) if survey.people and expected < needed else None,
+        COARSE if HALF_WIDTH * seen.margins[1] > MOST_MARGIN else None,
         HALF_WIDTH * seen.margins[0] > MOST_MARGIN,
     )
 
@@ -54,7 +64,7 @@ def _number(value: int, language: str) -> str:
     return localized(f"{value:,}", language)
 
 
-def _margins(seen: Outlook, language: str) -> Phrase:
+def _margins(survey: Survey, seen: Outlook, language: str) -> Phrase:
     overall, group = (points(HALF_WIDTH * each, language) for each in seen.margins)
     people = _number(seen.answers.people, language)
     if seen.answers.groups > 1 and seen.answers.smallest:
@@ -75,23 +85,25 @@ def _margins(seen: Outlook, language: str) -> Phrase:
             group=group,
             few=_number(seen.answers.in_smallest, language),
         )
-    within = max(
-        (each for table in seen.tables for each in table.within),
-        key=lambda each: each.standard_error,
-        default=None,
-    )
+    within = _least_precise(seen)
     if within is None:
         return phrase("{people} answers: ± {overall} points.", people=people, overall=overall)
     return phrase(
         "{people} answers: ± {overall} points overall, ± {group} among the {few} people with "
-        "{question} = {answer}.",
+        "“{answer}” ({question}).",
         people=people,
         overall=overall,
         group=group,
         few=_number(int(within.share * seen.people), language),
-        question=within.question,
+        question=titles_of(survey, language)[within.question],
         answer=within.answer,
     )
+
+
+def _least_precise(seen: Outlook) -> WithinOutlook | None:
+    """Return the least precise of all comparisons in tables of two questions; None without any."""
+    every = (each for table in seen.tables for each in table.within)
+    return max(every, key=lambda each: each.standard_error, default=None)
 
 
 def _answers(survey: Survey, seen: Outlook, language: str, plan: Plan | None) -> Phrase:
@@ -143,7 +155,17 @@ def _below(survey: Survey, needed: int, language: str, plan: Plan | None) -> Phr
     )
 
 
-def _groups(seen: Outlook, language: str) -> Phrase | None:
+def _groups(survey: Survey, seen: Outlook, language: str) -> Phrase | None:
+    within = _least_precise(seen)
+    if seen.answers.groups < 2 and within is not None:
+        asked = survey.question(within.question)
+        if asked.shares is not None or not math.isclose(within.share, 1 / len(asked.answers)):
+            return None
+        return phrase(
+            "This assumes that all answers to “{question}” are equally common. If one is rarer, "
+            "the results of those who give it are less precise: type the expected shares.",
+            question=titles_of(survey, language)[within.question],
+        )
     if seen.answers.groups < 2 or not seen.answers.equal:
         return None
     return phrase(

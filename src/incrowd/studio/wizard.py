@@ -43,7 +43,7 @@ from incrowd.survey.words import LANGUAGE
 STEPS = ("who", "how-many", "sensitive", "comparisons", "mixing")
 COMPARISONS = (1, 2, 3)
 EXAMPLES = (
-    (phrase("Department"), phrase("Administration\nProduction\nSales")),
+    (phrase("Department"), phrase("Administration: 120\nProduction: 250\nSales: 80")),
     (phrase("Age"), phrase("under 30\n30 to 49\n50 or older")),
     (phrase("Gender"), phrase("female\nmale\nother")),
 )
@@ -65,21 +65,21 @@ LEVELS = (
         1.0,
         phrase("Very: an answer could cost somebody her job, or lead to a penalty"),
         phrase(
-            "A strong promise: what anybody believes about a person, in odds, changes by a factor "
-            "of at most 2.8."
+            "A strong promise: a guess about an answer that is right with a chance of 20% becomes "
+            "right with a chance of 41% at most."
         ),
     ),
     SensitivityLevel(
         "moderate",
         2.0,
         phrase("Rather: an answer would be embarrassing"),
-        phrase("A moderate promise: odds change by a factor of at most 7.4."),
+        phrase("A moderate promise: from a chance of 20% to one of 65% at most."),
     ),
     SensitivityLevel(
         "weak",
         4.0,
         phrase("Hardly: people would tell most others"),
-        phrase("A weak promise: odds change by a factor of at most 55."),
+        phrase("A weak promise: from a chance of 20% to one of 94% at most."),
     ),
 )
 MIXING: tuple[tuple[str, Phrase, Phrase], ...] = (
@@ -190,6 +190,8 @@ def _comparison_faults(place: int, typed: Mapping[str, str]) -> Iterator[Phrase]
         yield phrase("{name}: write at least two answers, one per line.", name=name)
     if answers and not name:
         yield phrase("Comparison {number} needs a name.", number=place)
+    if 0 < len(_sizes(typed, place)) < len(answers):
+        yield phrase("{name}: type the number of people of all answers, or of none.", name=name)
     if len(set(answers)) < len(answers):
         yield phrase("{name}: each answer should be different.", name=name)
     if len(answers) > MOST_ANSWERS:
@@ -197,7 +199,23 @@ def _comparison_faults(place: int, typed: Mapping[str, str]) -> Iterator[Phrase]
 
 
 def _answers(typed: Mapping[str, str], place: int) -> list[str]:
-    return [line.strip() for line in typed.get(f"answers-{place}", "").splitlines() if line.strip()]
+    return [answer for answer, _ in _counted(typed, place)]
+
+
+def _sizes(typed: Mapping[str, str], place: int) -> dict[str, int]:
+    """Return the number of people by answer, of the answers after which one is typed."""
+    return {answer: people for answer, people in _counted(typed, place) if people}
+
+
+def _counted(typed: Mapping[str, str], place: int) -> Iterator[tuple[str, int]]:
+    """Yield the answers to a comparison, each with the number of people after its colon, or 0."""
+    for line in filter(None, map(str.strip, typed.get(f"answers-{place}", "").splitlines())):
+        answer, _, tail = line.rpartition(":")
+        people = number(tail, int)
+        if answer.strip() and isinstance(people, int) and people > 0:
+            yield answer.strip(), people
+        else:
+            yield line, 0
 
 
 def _written(studio: Studio, typed: Mapping[str, str], language: str) -> Project:
@@ -237,7 +255,7 @@ def survey_text(typed: Mapping[str, str], language: str, noise: str = "") -> str
     ]
     ids: list[str] = []
     groups = [
-        _question_lines(name, ids, answers)
+        _question_lines(name, ids, answers, _sizes(typed, place))
         for place in COMPARISONS
         if (name := typed.get(f"group-{place}", "")) and (answers := _answers(typed, place))
     ]
@@ -252,13 +270,20 @@ def survey_text(typed: Mapping[str, str], language: str, noise: str = "") -> str
     return "\n".join([*head, *body, *wanted]) + "\n"
 
 
-def _question_lines(text: str, ids: list[str], answers: Sequence[str]) -> list[str]:
-    """Return the lines of a question, and add its id to those that are taken."""
+def _question_lines(
+    text: str, ids: list[str], answers: Sequence[str], sizes: Mapping[str, int] | None = None
+) -> list[str]:
+    """Return the lines of a question, and add its id to those that are taken. sizes: the number of
+    people by answer, if it is known."""
     stem = folder_name(text).replace("-", "_")[:30].strip("_")
     stem = stem if stem[:1].isalpha() else f"q_{stem}"
     possible = [stem, *(f"{stem}_{place}" for place in range(2, 10))]
     ids.append(next(each for each in possible if each not in ids))
     options = [f"options = [{', '.join(map(quoted, answers))}]"] if answers else []
+    if sizes:
+        whole = sum(sizes.values())
+        parts = (f"{quoted(each)} = {round(size / whole, 6)}" for each, size in sizes.items())
+        options.append(f"shares = {{{', '.join(parts)}}}")
     kind = (Choice if answers else YesNo).type_name()
     words = f"text = {quoted(text)}"
     return ["", "[[question]]", f"id = {quoted(ids[-1])}", f'type = "{kind}"', words, *options]
