@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import incrowd
+from incrowd.catalog.sentences import translated
 from incrowd.collection import rehearsal
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.device.device import strata_of
@@ -107,6 +108,12 @@ def test_what_is_sent_openly_is_said(ran):
     assert "does not cover faculty" in promised(found.bundle).sentence
     seen = dict(rehearsal.what_each_saw(found))
     assert "their strata" in seen[f"The {mixer}"] and "each release" in seen["The collector"]
+
+
+def test_what_each_saw_can_be_translated(ran):
+    _, _, found, _ = ran
+    for line in rehearsal.what_each_saw(found):
+        assert all(translated(text, "de") != text for text in line), line
 
 
 def test_too_few_in_every_stratum_are_not_waited_for(tmp_path):

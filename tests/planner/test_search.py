@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -10,12 +11,15 @@ from scipy.optimize import minimize
 from incrowd.accountant.certificates import smallest_noise
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
+from incrowd.catalog.sentences import translated
 from incrowd.planner.allocation import CellsLoad, PlanLimits, log_odds
 from incrowd.planner.covers import cheapest_cover, without_contained
 from incrowd.planner.effects import Effects, excess_alone
 from incrowd.planner.loads import SearchVariable, cells_load
 from incrowd.planner.search import evaluate, inflations, search
+from incrowd.planner.solving import solve
 from incrowd.planner.task import SearchTask
+from tests.planner.conftest import yes_no_survey
 
 TWO, THREE, FOUR, FIVE = (SearchVariable(c) for c in (2, 3, 4, 5))
 HEALTH = (TWO, FOUR, FOUR, FIVE, TWO)
@@ -405,3 +409,11 @@ def test_leak_is_the_inverse_of_the_noise_variance():
         assert float(log_odds(np.array(1 / v))) == pytest.approx(-noise.logit, rel=1e-12)
         assert noise.excess == pytest.approx(1 / v)
     assert Part(FREE_BIT, noise).local_epsilon == pytest.approx(-noise.logit)
+
+
+def test_progress_can_be_shown_in_german_by_another_process():
+    texts = []
+    solve(yes_no_survey(2), "crowd", error=0.05, progress=texts.append)
+    assert len(texts) > 3
+    for text in pickle.loads(pickle.dumps(texts)):
+        assert translated(text, "de") != text

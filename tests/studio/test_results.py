@@ -476,6 +476,8 @@ def test_a_requested_regression_is_one_click(browser, project):
         ("", (), "", ""),
     ]
     assert "with reference of its own" in block
+    shown = f">sick ~ {EVIL} + visits</a> <code>sick ~ health + visits<"
+    assert shown in html.unescape(block) and EVIL not in block
 
 
 def test_predictors_that_the_plan_does_not_support_cannot_be_chosen(browser, project):

@@ -26,6 +26,7 @@ from tests.oracles.releases import all_sealed, plaintexts, release
 BEFORE = as_time(INVITED.opens) + timedelta(hours=1)
 ADDRESS, TOKEN = "https://count.example", oracle.TOKEN
 PAGE = "/p/trial/watch"
+ASKED = '[[question]]\nid = "smokes"\ntype = "yesno"\n'
 SURVEY = 'name = "Trial"\ncrowd = 1000\n[privacy]\nepsilon = 1.0\ndelta = 1e-6\n'
 
 
@@ -118,6 +119,29 @@ class TestAFolder:
         browser.post(f"{PAGE}/count", data={"count": "no"})
         assert "Request the number of people who have sent" in browser.get(PAGE).text
         assert len(urls) == 1
+
+    def test_a_proof_of_cheating_is_in_the_language_of_the_page(
+        self, browser, collector, monkeypatch
+    ):
+        of = read(collector.root, Followed(), counting=False)
+        cheated = of.model_copy(update={"cheating": "The shuffler cheated."})
+        monkeypatch.setattr(watching, "read", lambda *_, **__: cheated)
+        page = browser.get(PAGE, headers={"Accept-Language": "de"}).text
+        assert "Das beweist, dass er betrogen hat" in page and "The shuffler" not in page
+
+    def test_strata_are_called_what_people_read(self, browser, project, collector, monkeypatch):
+        """Also in the words of the page's language; a name of another survey stays."""
+        site = '[[question]]\nid = "site"\ntype = "choice"\nopen = true\noptions = ["n", "s"]\n'
+        site += 'labels = { n = { en = "North", de = "Nord" }, s = { en = "South", de = "Süd" } }\n'
+        project.survey_path.write_text(f"{SURVEY}{site}{ASKED}", "utf-8")
+        of = read(collector.root, Followed(), counting=False)
+        rows = [of.strata[0].model_copy(update={"name": name}) for name in ("n", "elsewhere")]
+        facts = of.model_copy(update={"strata": rows})
+        monkeypatch.setattr(watching, "read", lambda *_, **__: facts)
+        for language, words in (("en", "North"), ("de", "Nord")):
+            page = browser.get(PAGE, headers={"Accept-Language": language}).text
+            names = re.findall('<th scope="row">([^<]*)</th>', page)
+            assert names == [words, "elsewhere"]
 
     def test_what_did_not_change_is_not_sent_again(self, browser, collector, sealed):
         seen = re.search(r"seen=([0-9a-f]+)", browser.get(PAGE).text)[1]

@@ -66,7 +66,11 @@ class Translatable(str):
 
 def translatable(code: str, /, **arguments: Any) -> Translatable:
     """Return the English text of a code, which `translated` writes in other languages."""
-    source = Sentence(code, arguments)
+    return as_translatable(Sentence(code, arguments))
+
+
+def as_translatable(source: Sentence) -> Translatable:
+    """Return the English text of a sentence, which `translated` writes in other languages."""
     text = Translatable(in_words(source))
     text.sentence = source
     return text

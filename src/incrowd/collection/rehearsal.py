@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from starlette.applications import Starlette
 
+from incrowd.catalog.sentences import Sentence, as_translatable, sentence
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.collector.dashboard import PATH as DASHBOARD
 from incrowd.collection.collector.places import RECEIPT
@@ -219,93 +220,97 @@ def _due(bundle: Bundle, strata: np.ndarray) -> list[StratumGroup]:
 
 
 def what_each_saw(rehearsed: Rehearsed) -> Iterator[TermLine]:
-    """Yield who saw what, with the numbers of this run."""
-    crowd, places = rehearsed.crowd, rehearsed.bundle.places
-    people = crowd.people + rehearsed.guests
-    once = "" if rehearsed.bundle.lanes else ", randomized once"
-    yield (
-        "Each device",
-        f"only its own answers; {_reports_of(places)} left it{once}",
+    """Yield who saw what, with the numbers of this run, as texts that can be translated."""
+    for who, what in _what_each_saw(rehearsed):
+        yield as_translatable(who), as_translatable(what)
+
+
+SeenLine = tuple[Sentence, Sentence]
+
+
+def _what_each_saw(rehearsed: Rehearsed) -> Iterator[SeenLine]:
+    bundle = rehearsed.bundle
+    people = rehearsed.crowd.people + rehearsed.guests
+    one = bundle.places == 1
+    reports = sentence(
+        "collection.saw-one-report" if one else "collection.saw-reports", places=bundle.places
     )
-    yield "The network", f"{people:,} uploads of {crowd.bytes:,} bytes each{_tokens(rehearsed)}"
-    mixing = _two_mixers if rehearsed.bundle.mixers == 2 else _shuffler
+    device = "collection.saw-of-device" if bundle.lanes else "collection.saw-of-device-randomized"
+    yield sentence("collection.saw-device"), sentence(device, reports=reports)
+    yield sentence("collection.saw-network"), _of_network(rehearsed, people)
+    mixing = _of_two_mixers if bundle.mixers == 2 else _of_shuffler
     yield from mixing(rehearsed, people)
-    yield "The collector", _collector(rehearsed)
-    yield "In the files", f"{rehearsed.codes_found:,} invitations can be read"
-    yield "Who can learn", str(against_sentence(rehearsed.promise.guarantee))
-    separate = bundle_guarantee(with_separate_parties(rehearsed.bundle))
-    yield "With separate organizations", str(against_sentence(separate))
+    yield _service("promises.the-collector"), _of_collector(rehearsed)
+    codes = sentence("collection.saw-of-files", codes=rehearsed.codes_found)
+    yield sentence("collection.saw-files"), codes
+    yield sentence("collection.saw-can-learn"), against_sentence(rehearsed.promise.guarantee)
+    separate = bundle_guarantee(with_separate_parties(bundle))
+    yield sentence("collection.saw-separate"), against_sentence(separate)
 
 
-def _tokens(rehearsed: Rehearsed) -> str:
-    """Return what else the network saw."""
+def _service(code: str) -> Sentence:
+    return sentence("cards.service", service=sentence(code))
+
+
+def _of_network(rehearsed: Rehearsed, people: int) -> Sentence:
+    size = rehearsed.crowd.bytes
     if not isinstance(rehearsed.bundle, MixersBundle):
-        return ", and nothing else"
-    values = len(rehearsed.bundle.token_keys)
-    return (
-        f"; before each, a request for {values:,} tokens of {SIGNATURE_BYTES:,} bytes; nothing else"
+        return sentence("collection.saw-of-network", people=people, bytes=size)
+    return sentence(
+        "collection.saw-of-network-with-tokens",
+        people=people,
+        bytes=size,
+        tokens=len(rehearsed.bundle.token_keys),
+        token_bytes=SIGNATURE_BYTES,
     )
 
 
-def _collector(rehearsed: Rehearsed) -> str:
+def _of_collector(rehearsed: Rehearsed) -> Sentence:
     """Return what the collector saw; not how many reports there were if services add noise."""
-    receipts, unseen = rehearsed.receipts, "no senders, no times, no invitations"
-    each = " for each release" if rehearsed.bundle.plan.survey.open else ""
+    receipts, unseen = rehearsed.receipts, sentence("collection.saw-unseen")
+    strata = rehearsed.bundle.plan.survey.open
+    order = sentence("collection.saw-orders" if strata else "collection.saw-one-order")
     if rehearsed.bundle.lanes:
-        return (
-            f"the reports and those that the shuffler invented, in one random order{each}; it "
-            f"added noise of its own before it wrote any count; {unseen}"
-        )
-    opened = sum(message.reports or 0 for receipt in receipts for message in receipt.messages)
-    dummies = sum(sum(receipt.dummies) for receipt in receipts)
-    rejected = sum(sum(receipt.rejected.values()) for receipt in receipts)
-    return (
-        f"{opened:,} reports and {dummies:,} dummies in one random order{each}, {rejected:,} "
-        f"rejected; {unseen}"
+        return sentence("collection.saw-of-adding-collector", order=order, unseen=unseen)
+    return sentence(
+        "collection.saw-of-collector",
+        opened=sum(message.reports or 0 for receipt in receipts for message in receipt.messages),
+        dummies=sum(sum(receipt.dummies) for receipt in receipts),
+        rejected=sum(sum(receipt.rejected.values()) for receipt in receipts),
+        order=order,
+        unseen=unseen,
     )
 
 
-def _shuffler(rehearsed: Rehearsed, people: int) -> Iterator[TermLine]:
-    yield (
-        "The shuffler",
-        f"{people:,} people who sent with an invitation{_strata(rehearsed)}, "
-        f"{people * rehearsed.bundle.places:,} sealed reports that it cannot open; "
-        f"it {_gone(rehearsed)} after the release",
+def _of_shuffler(rehearsed: Rehearsed, people: int) -> Iterator[SeenLine]:
+    strata = rehearsed.bundle.plan.survey.open
+    code = "collection.saw-of-shuffler-strata" if strata else "collection.saw-of-shuffler"
+    reports = people * rehearsed.bundle.places
+    seen = sentence(code, people=people, reports=reports, key=_key_left(rehearsed))
+    yield _service("cards.the-shuffler"), seen
+
+
+def _of_two_mixers(rehearsed: Rehearsed, people: int) -> Iterator[SeenLine]:
+    bundle, receipts, key = rehearsed.bundle, rehearsed.receipts, _key_left(rehearsed)
+    invited = sentence("collection.saw-of-inviter", issued=receipts[0].issued, key=key)
+    yield _service("promises.the-inviter"), invited
+    strata = bundle.plan.survey.open
+    code = "collection.saw-of-first-mixer-strata" if strata else "collection.saw-of-first-mixer"
+    sent = sentence(code, people=people, envelopes=people * bundle.places, key=key)
+    yield _service("promises.the-first-mixer"), sent
+    opened = sentence(
+        "collection.saw-of-second-mixer",
+        reports=sum(sum(receipt.tokens or ()) for receipt in receipts),
+        messages=len(bundle.slots),
+        unseen=sentence("collection.saw-unseen"),
+        key=key,
     )
+    yield _service("promises.the-second-mixer"), opened
 
 
-def _two_mixers(rehearsed: Rehearsed, people: int) -> Iterator[TermLine]:
-    tokens = [sum(receipt.tokens or ()) for receipt in rehearsed.receipts]
-    issued = rehearsed.receipts[0].issued
-    yield (
-        "The inviter",
-        f"{issued:,} invitations, and which of them requested tokens; no reports, no uploads; "
-        f"it {_gone(rehearsed)}",
-    )
-    yield (
-        "The first mixer",
-        f"{people:,} people who sent{_strata(rehearsed)}, and "
-        f"{people * rehearsed.bundle.places:,} envelopes that it cannot open; no invitations; "
-        f"it {_gone(rehearsed)}",
-    )
-    yield (
-        "The second mixer",
-        f"{sum(tokens):,} sealed reports with valid tokens of "
-        f"{len(rehearsed.bundle.slots):,} messages; no senders, no times, no invitations; "
-        f"it {_gone(rehearsed)}",
-    )
-
-
-def _strata(rehearsed: Rehearsed) -> str:
-    return ", and their strata" if rehearsed.bundle.plan.survey.open else ""
-
-
-def _gone(rehearsed: Rehearsed) -> str:
-    return "destroyed its key" if rehearsed.key_destroyed else "STILL HAS its key"
-
-
-def _reports_of(places: int) -> str:
-    return "1 sealed report" if places == 1 else f"{places:,} sealed reports, including dummies,"
+def _key_left(rehearsed: Rehearsed) -> Sentence:
+    destroyed = rehearsed.key_destroyed
+    return sentence("collection.saw-key-destroyed" if destroyed else "collection.saw-key-left")
 
 
 # --- the processes -------------------------------------------------------------------------------

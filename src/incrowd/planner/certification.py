@@ -10,7 +10,8 @@ from incrowd.accountant.certificates import clearly_keeps, smallest_noise
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
 from incrowd.accountant.schema import AnyContribution, Part
-from incrowd.errors import PrivacyError, quantity
+from incrowd.catalog.sentences import translatable
+from incrowd.errors import PrivacyError
 from incrowd.planner.precision import guessed_excess
 from incrowd.planner.search import SearchProgress
 from incrowd.planner.task import PlanCandidate
@@ -35,9 +36,9 @@ def certified_messages(
     Raises PrivacyError if no noise meets it.
     """
     if progress:
-        reports = sum(message.copies for message in way.messages)
-        messages = quantity(len(way.messages), "messages")
-        progress(f"certifying {messages}, {quantity(reports, 'reports')} per person")
+        copies = sum(message.copies for message in way.messages)
+        messages = len(way.messages)
+        progress(translatable("planner.certifying", messages=messages, reports=copies))
     candidates, failure = [], None
     for permanent in _permanent_noises(survey, way):
         try:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.catalog.sentences import Keyword
+from incrowd.catalog.sentences import Keyword, as_translatable
 from incrowd.errors import IncrowdError, TableError, UsageError
 from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
 from incrowd.estimation.intervals import HALF_WIDTH
@@ -178,7 +178,7 @@ def _forecast_or_reason(plan: Plan, formula: Formula) -> Regression:
         return _forecast(plan, formula, {})
     except TableError as error:
         problem = error.problems[0]
-        failed = ModelFit((), NOTHING, str(problem.message))
+        failed = ModelFit((), NOTHING, as_translatable(problem.message))
         return _regression(plan, formula, failed, {})
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.catalog.sentences import translatable
 from incrowd.estimation.precision import CellAxis
 from incrowd.planner.allocation import (
     FINE,
@@ -708,7 +709,7 @@ def joint_ways(task: SearchTask, progress: SearchProgress | None) -> list[PlanCa
         blocks = min(options.values(), key=lambda o: o[0])[1]
         steps.append(way(blocks))
         if progress:
-            progress(f"searching messages: {len(blocks)} blocks of questions left")
+            progress(translatable("planner.searching-messages", blocks=len(blocks)))
     return _worth_certifying(task, steps, [*single, way(blocks, (1,))])
 
 

@@ -15,6 +15,7 @@ from itertools import combinations
 
 from incrowd.accountant.added import added_noise
 from incrowd.accountant.schema import AnyContribution, Contribution, alternatives
+from incrowd.catalog.sentences import translatable
 from incrowd.errors import PrivacyError
 from incrowd.planner.covers import without_contained
 from incrowd.planner.loads import LARGE, VariableSet
@@ -51,7 +52,7 @@ def service_messages(
         ids = task.names(beside.ids)
         raise PrivacyError.of(("privacy", "noise"), "planner.not-in-cells", questions=ids)
     if progress:
-        progress("searching tables to which services add noise")
+        progress(translatable("planner.searching-tables"))
     tried: dict[frozenset[VariableSet], tuple[float, tuple[CellsMessage, ...]]] = {}
 
     def of(crossed: Crossed) -> float:

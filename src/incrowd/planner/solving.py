@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.numerics.extrema import root
-from incrowd.catalog.sentences import Keyword, sentence
+from incrowd.catalog.sentences import Keyword, sentence, translatable
 from incrowd.errors import PrecisionError, PrivacyError, UsageError
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.planner.plan import limit_error, make_plan
@@ -126,7 +126,7 @@ def solve(
     best, reason, step, last = None, None, 0.0, math.inf
     for _ in range(STEPS):
         if progress:
-            progress(f"trying {unknown} {math.exp(value):,.6g}")
+            progress(translatable("planner.trying", unknown=unknown, value=math.exp(value)))
         candidate, height = None, math.inf
         try:
             candidate = make_plan(_with(survey, unknown, math.exp(value)), progress=progress)

@@ -86,7 +86,7 @@ class IntervalFigure(NamedTuple):
     """The picture of a table or a regression. ends: the texts at the two ends of its axis.
 
     margin: the largest margin; effective: the number of people without noise, None for a
-    regression. hidden: how many cells are not listed. note: why there is no picture, in English.
+    regression. hidden: how many cells are not listed. note: why there is no picture.
     asked: how many people are asked the question, and how precise their answers are. overall: the
     margin among all people, if they are divided into groups; the others are those of the smallest
     one. within: the margins of shares within the answers to a question. intervals: whose shares the

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
+from incrowd.catalog.sentences import LANGUAGES, translated
 from incrowd.collection.collector.places import INVENTED
 from incrowd.collection.collector.receipt import receipts_of
 from incrowd.collection.parties import ALL_SENT, LOOK
@@ -212,13 +213,17 @@ def _summarize(
         for item in estimates.complete(estimates.plan)
         if item.has_truth  # if nobody was asked, there is no share of those who were
     ]
+    seen = [*what_each_saw(rehearsed)]
     facts |= {
         "people": rehearsed.crowd.people,
         "guests": rehearsed.guests,
         "crowd": rehearsed.bundle.plan.survey.crowd,
         "services": rehearsed.bundle.plan.by_services,
         "uploads_per_second": round(rehearsed.crowd.uploads_per_second),
-        "seen": [list(line) for line in what_each_saw(rehearsed)],
+        "seen": {
+            language: [[translated(text, language) for text in line] for line in seen]
+            for language in LANGUAGES
+        },
         "tables": tables,
     }
     write_text(folder / SUMMARY, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute
 from incrowd.collection.rehearsal import FEWEST
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio import rehearsal
-from incrowd.studio.language import decimal, phrase
+from incrowd.studio.language import LANGUAGES, decimal, phrase
 from incrowd.studio.pages import Studio, form_of, language_of, lines, render, route, texts
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import load_publication, needs_no_crowd
@@ -102,6 +102,7 @@ def summary(project: Project) -> dict[str, Any] | None:
         cells = [cell for table in facts["tables"] for cell in table["cells"]]
         facts["inside"] = sum(cell["low"] <= cell["truth"] <= cell["high"] for cell in cells)
         facts["cells"] = len(cells)
+        facts["seen"] = {language: facts["seen"][language] for language in LANGUAGES}
     except (OSError, ValueError, LookupError, TypeError):
         return None
     return facts

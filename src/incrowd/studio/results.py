@@ -51,7 +51,7 @@ from incrowd.studio.sources import (
     source,
     sources,
 )
-from incrowd.studio.titles import titles_of
+from incrowd.studio.titles import QuestionTitles, formula_title, titles_of
 from incrowd.studio.work import Job
 from incrowd.survey import AnyQuestion
 from incrowd.survey.formulas import Formula
@@ -276,10 +276,19 @@ class Field(NamedTuple):
         return self.values[0] if self.values else ""
 
 
+class RequestedRegression(NamedTuple):
+    """A regression that the survey requests. query: what shows it. keys: those that the page cannot
+    show, instead of a query."""
+
+    title: str
+    formula: str
+    query: str = ""
+    keys: str = ""
+
+
 class Options(NamedTuple):
     """The analyses that the plan allows. wanted: the tables that the survey requests; pairs: other
-    tables. regressions: those that the survey requests, each as the query that shows it; the reason
-    is the part that the page cannot show."""
+    tables. regressions: those that the survey requests."""
 
     wanted: tuple[Option, ...] = ()
     pairs: tuple[Option, ...] = ()
@@ -289,7 +298,7 @@ class Options(NamedTuple):
     questions: tuple[Option, ...] = ()
     outcomes: tuple[Option, ...] = ()
     predictors: tuple[Option, ...] = ()
-    regressions: tuple[Option, ...] = ()
+    regressions: tuple[RequestedRegression, ...] = ()
     fields: tuple[Field, ...] = ()
 
 
@@ -329,7 +338,7 @@ def _options(plan: Plan, choice: CallChoice) -> Options:
     return Options(
         outcomes=tuple(_outcomes(plan, questions, named)),
         predictors=tuple(_predictors(plan, choice, named)),
-        regressions=tuple(_requested(plan, choice, each) for each in survey.regressions),
+        regressions=tuple(_requested(plan, choice, each, titles) for each in survey.regressions),
     )
 
 
@@ -341,11 +350,14 @@ def _fields(plan: Plan, choice: CallChoice, named: Sequence[Option]) -> Iterator
         yield Field(option, f"{OPTION}{option.name}", choices, typed.get(option.name, ()))
 
 
-def _requested(plan: Plan, choice: CallChoice, formula: Formula) -> Option:
+def _requested(
+    plan: Plan, choice: CallChoice, formula: Formula, titles: QuestionTitles
+) -> RequestedRegression:
     """Return a regression that the survey requests, as a one-click choice."""
     written = f"{formula.outcome} ~ {' + '.join(formula.on)}"
+    title = formula_title(formula.outcome, formula.on, titles)
     if beyond := [name for name in _ONLY_COMMAND if getattr(formula, name)]:
-        return Option("", written, ", ".join(beyond))
+        return RequestedRegression(title, written, keys=", ".join(beyond))
     questions = {each.id for each in plan.survey.questions}
     # Answers, scores and interactions are not among the ticks: they are shown as a formula.
     plain = questions.issuperset(formula.on)
@@ -357,7 +369,7 @@ def _requested(plan: Plan, choice: CallChoice, formula: Formula) -> Option:
         penalty=formula.penalty or "",
         merge="",
     )
-    return Option(query, written)
+    return RequestedRegression(title, written, query)
 
 
 def _titled(plan: Plan, ids: str) -> str:

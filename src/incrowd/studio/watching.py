@@ -23,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.collection.collector.dashboard import PATH as DASHBOARD
 from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.progress import CollectorProgress, Gate, PeopleCount, Uncounted
@@ -33,6 +34,7 @@ from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.settings import BUNDLE
 from incrowd.errors import IncrowdError, ReportsError, Unfit, UsageError
 from incrowd.plans.digests import FileCount
+from incrowd.plans.strata import answers_in
 from incrowd.presentation.letters import LetterStyle
 from incrowd.studio.evidence import bundle_of
 from incrowd.studio.inviting import facts_of, reminders
@@ -41,6 +43,7 @@ from incrowd.studio.pages import Studio, form_of, language_of, lines, render, ro
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import FOLDERS, load_publication
 from incrowd.studio.rehearsal import FOLDER as REHEARSAL
+from incrowd.survey.open import SEPARATOR
 
 SECONDS = 5.0  # for a response of a dashboard
 MOST_BYTES = 1 << 22
@@ -103,6 +106,12 @@ class Facts(_Facts):
     cheating: FactText | None
     guarantee: Promised | None
     estimates: FactText | None
+
+    @property
+    def proof(self) -> Sentence:
+        """What is proved if there is `cheating`: a dashboard elsewhere states it in English."""
+        one = self.counted_by == "shuffler"
+        return sentence("estimation.shuffler-cheated" if one else "estimation.mixer-cheated")
 
     @property
     def enough(self) -> int:
@@ -192,7 +201,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
         """Return the part that changes; 204 if it is what the page already shows."""
         project = studio.project(request)
         parts = await asyncio.to_thread(state_parts, project, of(project))
-        parts["when"] = partial(local_time, language_of(request))
+        parts |= _in_language(project, language_of(request))
         if request.query_params.get("seen") == parts["seen"]:
             return Response(status_code=204)
         return render(request, "watch_state.html", **parts)
@@ -247,9 +256,32 @@ async def _page(
     project = studio.project(request)
     parts = await asyncio.to_thread(state_parts, project, of(project))
     parts |= {"typed": (typed or {}).get("address", ""), "mistakes": mistakes}
-    parts |= {"when": partial(local_time, language_of(request))}
+    parts |= await asyncio.to_thread(_in_language, project, language_of(request))
     parts |= await asyncio.to_thread(reminder_parts, project)
     return render(request, "watch.html", status=422 if mistakes else 200, **parts)
+
+
+def _in_language(project: Project, language: str) -> dict[str, Any]:
+    """Return what the page writes times and strata with, in its language."""
+    return {
+        "when": partial(local_time, language),
+        "stratum_titles": stratum_titles(project, language),
+    }
+
+
+def stratum_titles(project: Project, language: str) -> dict[str, str]:
+    """Return what people read for the answers that name a stratum, by its name."""
+    try:
+        survey = project.survey()
+        return {
+            name: SEPARATOR.join(
+                survey.label_of(question.id, answer, language)
+                for question, answer in zip(survey.open, answers, strict=True)
+            )
+            for name, answers in answers_in(survey).items()
+        }
+    except IncrowdError:  # the page of the design says why
+        return {}
 
 
 def reminder_parts(project: Project) -> dict[str, Any]:

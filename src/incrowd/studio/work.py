@@ -92,7 +92,7 @@ def _run(sender: Connection, work: JobWork, arguments: tuple[Any, ...]) -> None:
 def _report(sender: Connection, work: JobWork, arguments: tuple[Any, ...]) -> None:
     """Send the progress of the work, then its result or its error."""
     try:
-        result = work(lambda text: sender.send(("progress", str(text))), *arguments)
+        result = work(lambda text: sender.send(("progress", text)), *arguments)
     except IncrowdError as error:
         sender.send(("failed", _portable(error)))
     except OSError as error:
