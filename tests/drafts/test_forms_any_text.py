@@ -179,3 +179,9 @@ def test_the_draft_of_any_form_can_be_planned(tmp_path, form):
             assert incrowd.plan(survey).survey == survey
 
     checked()
+
+
+def test_signs_in_labels_do_not_separate_the_cells_below_a_title(tmp_path):
+    """Two labels have more semicolons than the title and the header have commas."""
+    parts = ("a, b&amp;lt;", [("x", "a, b"), ("y", "a;b")], "")
+    assert survey_of(tmp_path, xlsform, *parts).questions[0].id == "one"

@@ -135,9 +135,11 @@ def table_of(text: str) -> list[list[str]]:
 
 def _regular(rows: Sequence[Sequence[str]]) -> tuple[int, int]:
     """Return how many of the first rows have as many cells as the first, at least two, and how many
-    cells there are."""
-    first = [*map(len, rows[:3])]
-    return sum(size == first[0] > 1 for size in first), sum(first)
+    cells there are; below a title, how many rows have the same number of cells, at least two."""
+    sizes = [*map(len, rows)]
+    if alike := sum(size == sizes[0] > 1 for size in sizes[:3]):
+        return alike, sum(sizes[:3])
+    return 0, max(Counter(size for size in sizes if size > 1).values(), default=0)
 
 
 class Form(NamedTuple):
