@@ -6,9 +6,17 @@ import httpx
 
 import incrowd
 from incrowd.studio import rehearsal
+from incrowd.studio.document import version
 from incrowd.studio.evidence import check_bundle
 from incrowd.studio.own_services import handed_file, hosted_role, start_service, take_release
-from incrowd.studio.preparation import check_protected, checked_plan, perform, take_bundle, zipped
+from incrowd.studio.preparation import (
+    certify,
+    check_protected,
+    checked_plan,
+    perform,
+    take_bundle,
+    zipped,
+)
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import Publication, parsed, save_publication, terms_text
 from incrowd.studio.publishing import fields_of
@@ -123,6 +131,19 @@ def ending_at_once(folder):
     start_service(project, service, "shuffler")
 
 
+def published(folder):
+    """A project in which another service has a bundle."""
+    project = project_of(folder)
+    (folder / "shuffler").mkdir()
+    file(folder, "shuffler/bundle.json", "{}")
+    return project
+
+
+def other_choices(folder):
+    project = published(folder)
+    save_publication(project, Publication(language="de"), version(""))
+
+
 def another_file(folder):
     (folder / "shuffler" / "handover").mkdir(parents=True)
     file(folder, "shuffler/handover/1.release", "")
@@ -140,6 +161,9 @@ CASES = {
     "bundle: another period than was chosen": bundle_for(period="April"),
     "bundle: none": taken(b""),
     "bundle: too large": taken(b" " * ((1 << 24) + 1)),
+    "published: certified again": lambda folder: certify(lambda _: None, published(folder).path),
+    "published: other choices": other_choices,
+    "published: a second bundle": lambda folder: perform(published(folder), "bundle", "en"),
     "step: unknown": lambda folder: perform(project_of(folder), "x", "en"),
     "plan: stale": lambda folder: checked_plan(project_of(folder), Publication()),
     "archive: unknown": lambda folder: zipped(project_of(folder), "collector", "en"),

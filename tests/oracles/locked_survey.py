@@ -62,7 +62,13 @@ def published_survey(projects):
 
 def publish(project, **choices):
     """Publish a survey by the steps of the page, with some of the choices replaced."""
+    package(project, **choices)
+    perform(project, "bundle", "en")
+
+
+def package(project, **choices):
+    """Certify a survey, and write the packages."""
     project.plan_path.write_text(incrowd.plan(project.survey()).dumps())
     save_publication(project, parsed(CHOICES | choices), version(""))
-    for step in ("collector-key", "package", "bundle"):
+    for step in ("collector-key", "package"):
         perform(project, step, "en")

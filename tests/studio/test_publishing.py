@@ -531,13 +531,14 @@ class TestTwoMixers:
         assert len((planned.path / "inviter" / "codes.csv").read_text().splitlines()) == 1201
 
         for here, folder in (("collector", "collector"), ("second", "second-mixer")):
-            choose(browser, **TWO | sent | {"here-2": here})
-            chosen = load_publication(planned)[0]
+            chosen = load_publication(planned)[0].model_copy(update={"here": here})  # theirs
+            (planned.path / "publication.toml").write_text(chosen.dumps())
             take_bundle(planned, chosen, bundle.encoded)
             assert (planned.path / folder / "bundle.json").read_bytes() == bundle.encoded
-        choose(browser, **TWO | sent | {"here-2": "first"})
+        chosen = chosen.model_copy(update={"here": "first"})
+        (planned.path / "publication.toml").write_text(chosen.dumps())
         with pytest.raises(UsageError, match=r"bundle\.first\.key"):  # the key of another folder
-            take_bundle(planned, load_publication(planned)[0], bundle.encoded)
+            take_bundle(planned, chosen, bundle.encoded)
 
 
 def test_actions_and_steps_have_the_same_names(planned):

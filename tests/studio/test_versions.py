@@ -178,4 +178,5 @@ def test_a_bundle_that_cannot_be_read_locks_as_well(browser, project):
 
 def test_choices_can_still_be_saved(project):
     publication, at = load_publication(project)
-    save_publication(project, publication.model_copy(update={"language": "en"}), at)
+    page = {"survey_page": "https://survey.example", "organizations": {"shuffler": "Uni"}}
+    save_publication(project, publication.model_copy(update=page), at)

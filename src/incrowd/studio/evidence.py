@@ -5,7 +5,7 @@ Nothing is remembered beside the files, so that the commands and the studio can 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Literal
 from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.hosting import GIVEN
 from incrowd.collection.protocol.addresses import is_by_hand
-from incrowd.collection.protocol.bundle import Bundle
+from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.settings import BUNDLE, FirstMixerSettings, SecondMixerSettings
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.plans import Plan
@@ -463,6 +463,7 @@ def check_bundle(project: Project, publication: Publication, data: bytes) -> Bun
         raise UsageError.of(path, "studio.another-key", key=theirs, expected=key)
     addresses = publication.addresses
     for field, value, chosen in (
+        *_parties(bundle, publication),
         ("mixers", bundle.mixers, publication.mixers),
         ("period", bundle.period, publication.period),
         ("opens", bundle.opens, publication.opens),
@@ -475,3 +476,13 @@ def check_bundle(project: Project, publication: Publication, data: bytes) -> Bun
             path = ("bundle", field)
             raise UsageError.of(path, "studio.another-choice", value=value, chosen=chosen)
     return bundle
+
+
+def _parties(bundle: Bundle, publication: Publication) -> Iterator[tuple[str, object, object]]:
+    """Yield what a bundle states of who runs what, and what was chosen. Promises depend on it."""
+    if isinstance(bundle, MixersBundle):
+        for service in publication.services:
+            stated = getattr(bundle.runs, service)
+            yield service, stated, publication.organizations.get(service, "")
+    else:
+        yield "local_only", bundle.one_party, publication.local_only

@@ -14,7 +14,7 @@ from importlib.resources import files as resources
 from typing import Any
 from urllib.parse import urlsplit
 
-from incrowd.collection.hosting import GIVEN
+from incrowd.collection.hosting import GIVEN, PLAN, TERMS
 from incrowd.collection.inviter.keeper import INVITATIONS
 from incrowd.collection.page.files import HOSTS
 from incrowd.collection.protocol.addresses import host, is_by_hand, is_loopback
@@ -116,6 +116,15 @@ def package_files(
     if port is None:
         texts["Caddyfile"] = rendered("package_Caddyfile", __package__, **proxy)
     return texts
+
+
+def package_names(service: ServiceRole) -> frozenset[str]:
+    """Return the paths of all files that a package can have. Its folder can have others, such as
+    keys, if somebody has started the service there."""
+    folder = FOLDERS[service]
+    outside = (SHEET, "compose.yaml", "Containerfile", "Caddyfile", UNIT)
+    stated = (f"{folder}/{GIVEN}/{name}" for name in ("README.txt", PLAN, TERMS))
+    return frozenset((*outside, f"{folder}/{folder}.toml", *stated))
 
 
 def _page_paths() -> tuple[str, ...]:

@@ -53,7 +53,7 @@ from incrowd.studio.evidence import (
     package_copies,
     plan_file,
 )
-from incrowd.studio.packages import SHEET, package_files, page_sheet
+from incrowd.studio.packages import SHEET, package_files, package_names, page_sheet
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import (
     FOLDERS,
@@ -74,6 +74,8 @@ def certify(progress: Callable[[str], None], path: Path, ready: Plan | None = No
     of the project. ready: a plan that is not made again if it is of the same survey.
     """
     project = Project(path)
+    if project.is_published and project.plan_path.exists():
+        raise UsageError.of("survey", "studio.published")
     survey = project.survey()
     check_promised(survey.privacy.analysis, "privacy.analysis")
     same = ready is not None and content(ready.survey) == content(survey)
@@ -91,7 +93,18 @@ def perform(project: Project, step: str, language: str) -> None:
     if step not in ACTIONS:
         raise UsageError.of("step", "shared.use-one-of", value=step, choices=[*ACTIONS])
     with exclusively(project):
-        ACTIONS[step](project, load_publication(project)[0], language)
+        publication, _ = load_publication(project)
+        if step in BEFORE_BUNDLE:
+            _check_first(project, publication)
+        ACTIONS[step](project, publication, language)
+
+
+def _check_first(project: Project, publication: Publication, data: bytes = b"") -> None:
+    """Raise UsageError if another service in the project has another bundle than the data: the
+    choices were edited since, and a second bundle would collect the same answers again."""
+    others = (file.read_bytes() for file in project.path.glob(f"*/{BUNDLE}"))
+    if bundle_of(project, publication) is None and any(each != data for each in others):
+        raise UsageError.of("survey", "studio.published")
 
 
 def exclusively(project: Project) -> Any:
@@ -210,6 +223,7 @@ def take_bundle(project: Project, publication: Publication, data: bytes) -> None
     if len(data) > MOST_BUNDLE_BYTES:
         raise UsageError.of("bundle", "studio.large-bundle", bytes=MOST_BUNDLE_BYTES)
     with exclusively(project):
+        _check_first(project, publication, data)
         check_protected(publication, check_bundle(project, publication, data).plan)
         file = project.path / "bundle.json"
         write_bytes(file, data, mode=0o644)
@@ -282,6 +296,9 @@ ACTIONS: Mapping[str, Callable[[Project, Publication, str], None]] = {
 }
 
 
+BEFORE_BUNDLE = ("collector-key", "first-key", "second-key", "package", "bundle")
+
+
 def zipped(project: Project, name: str, language: str) -> bytes:
     """Return a package as one archive: that of a colleague, by the name of its folder in the
     project, or that of the survey page. language: that of the sheet for the host of the page.
@@ -295,11 +312,15 @@ def zipped(project: Project, name: str, language: str) -> bytes:
     if name not in names or not folder.is_dir():
         raise UsageError.of("file", "studio.no-package", name=name, folders=[*names])
     publication, _ = load_publication(project)
-    contents = {
-        f"{name}/{file.relative_to(folder).as_posix()}": file.read_bytes()
+    files = {
+        file.relative_to(folder).as_posix(): file
         for file in sorted(folder.rglob("*"))
-        if file.is_file()
+        if file.is_file() and not file.is_symlink()
     }
+    if name != PAGE:
+        allowed = package_names(folders[name])
+        files = {path: file for path, file in files.items() if path in allowed}
+    contents = {f"{name}/{path}": file.read_bytes() for path, file in files.items()}
     if name == PAGE:
         sheet = page_sheet(project.survey(), publication, language)
         contents = {f"page/{Path(path).name}": data for path, data in contents.items()}

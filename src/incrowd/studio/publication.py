@@ -40,6 +40,11 @@ MOST_INVITATIONS = 10**7
 PUBLICATION_MODE = 0o644
 NONE: Strength = "practically-none"
 MOST = EPSILONS[-1]  # the largest epsilon that the studio publishes
+# Choices that can change after publication: bundles with one mixer name no organizations.
+_IN_NO_BUNDLE = {
+    1: {"survey_page", "invitations", "organizations"},
+    2: {"survey_page", "invitations"},
+}
 DISPOSED_AFTER = timedelta(days=30)
 
 ServiceRole = Literal["shuffler", "inviter", "first", "second", "collector"]
@@ -183,14 +188,27 @@ def introduction_of(project: Project) -> str:
 
 
 def save_publication(project: Project, publication: Publication, expected: str) -> None:
-    """Write the choices. Raises ConflictError if another window changed them meanwhile."""
+    """Write the choices. Raises ConflictError if another window changed them meanwhile, UsageError
+    for changes of what a published bundle states."""
     path = project.path / FILE
     with locked(path):
         text = path.read_bytes().decode("utf-8", "replace") if path.exists() else ""
         if version(text) != expected:
             raise ConflictError.of("publication", "studio.choices-changed", path=str(path))
+        if project.is_published:
+            _check_unchanged(load_publication(project)[0], publication)
         if text != publication.dumps():
             write_text(path, publication.dumps(), mode=PUBLICATION_MODE)
+
+
+def _check_unchanged(before: Publication, after: Publication) -> None:
+    """Raise UsageError for each changed choice that the bundle states."""
+    stated = Publication.model_fields.keys() - _IN_NO_BUNDLE[before.mixers]
+    changed = sorted(name for name in stated if getattr(before, name) != getattr(after, name))
+    if bool(before.invitations) != bool(after.invitations):
+        changed.append("invitations")
+    if changed:
+        raise UsageError(*(Problem(name, "studio.published") for name in changed))
 
 
 def by_services(survey: Survey, plan: Plan | None = None) -> bool:
