@@ -143,6 +143,10 @@ class TestAFolder:
             names = re.findall('<th scope="row">([^<]*)</th>', page)
             assert names == [words, "elsewhere"]
 
+    def test_a_survey_without_open_questions_has_one_stratum(self, browser, project, collector):
+        project.survey_path.write_text(f"{SURVEY}{ASKED}")
+        assert '<th scope="row">all</th>' in browser.get(PAGE).text
+
     def test_what_did_not_change_is_not_sent_again(self, browser, collector, sealed):
         seen = re.search(r"seen=([0-9a-f]+)", browser.get(PAGE).text)[1]
         assert browser.get(f"{PAGE}/state?seen={seen}").status_code == 204

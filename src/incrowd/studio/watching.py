@@ -273,6 +273,8 @@ def stratum_titles(project: Project, language: str) -> dict[str, str]:
     """Return what people read for the answers that name a stratum, by its name."""
     try:
         survey = project.survey()
+        if not survey.open:
+            return {}
         return {
             name: SEPARATOR.join(
                 survey.label_of(question.id, answer, language)
