@@ -1,6 +1,7 @@
 """`incrowd host`: from one settings file to a service that listens; releases handed over."""
 
 import hashlib
+import os
 import re
 import shutil
 import signal
@@ -8,7 +9,11 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from threading import Thread
+from unittest import mock
 
 import httpx
 import numpy as np
@@ -22,6 +27,7 @@ from incrowd.collection.collector.places import CollectorPlaces, load_private, n
 from incrowd.collection.device.crowd import drawn
 from incrowd.collection.handover import Handover, confirm_delivery
 from incrowd.collection.invitations import issue, new_invitations
+from incrowd.collection.mixer import setup as mixer_setup
 from incrowd.collection.mixer.keeper import Keeper
 from incrowd.collection.mixer.onward import onward
 from incrowd.collection.mixer.store.writing import UploadOutcome
@@ -30,6 +36,7 @@ from incrowd.collection.protocol.bundle import TIME, Bundle
 from incrowd.collection.protocol.upload import code_field
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import UsageError
+from incrowd.files import NewFile, write_private
 from incrowd.survey import Survey
 from tests.conftest import run
 from tests.oracles import mixers
@@ -239,3 +246,97 @@ def test_the_whole_way_of_a_release_by_hand(tmp_path):
     at_work._pauses._pauses.clear()  # a minute has passed
     at_work.look()
     assert not place.settings.secret_file.exists() and not file.exists()
+
+
+def test_the_id_of_a_killed_process_is_never_taken_for_that_of_a_service(tmp_path):
+    """Its number can belong to any other process by now, which a button would stop."""
+    (tmp_path / hosting.PROCESS).write_text(str(os.getpid()))
+    seen = set()
+
+    def look():
+        for _ in range(50):
+            seen.add(hosting.process_in(tmp_path))
+
+    threads = [Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {None}
+    settings = tmp_path / "collector.toml"
+    settings.write_text("")
+    place = hosting.with_settings(settings)
+    during = []
+
+    def write(path, content, **options):
+        during.append(hosting.process_in(tmp_path))
+        write_private(path, content, **options)
+
+    (tmp_path / hosting.PROCESS).write_text("1")
+    with mock.patch.object(hosting, "write_private", write), hosting.alone(place):
+        assert during == [None], "the new process has not written its own id yet"
+        assert hosting.process_in(tmp_path) == os.getpid()
+    assert hosting.process_in(tmp_path) is None
+
+
+def empty(folder, service):
+    """The folder of a service that creates keys, and nothing yet."""
+    folder.mkdir()
+    (folder / f"{service}.toml").write_text("")
+    return hosting.with_settings(folder / f"{service}.toml")
+
+
+def place_of(folder, service):
+    if service == "shuffler":
+        return hosting.with_settings(given(folder))
+    return empty(folder / service, service)
+
+
+@pytest.mark.parametrize("service", ["shuffler", "collector", "first-mixer", "second-mixer"])
+def test_a_first_start_that_was_killed_is_begun_again(tmp_path, service):
+    place, publish = place_of(tmp_path, service), NewFile.publish
+    kind = hosting.kind_of(place)
+
+    class KilledError(BaseException):
+        """The process ends here."""
+
+    for number in range(1, 9):
+        left = iter(range(number))  # files that are still written
+
+        def killed(new, path, *rest, left=left, **more):
+            if next(left, None) is None:
+                raise KilledError
+            return publish(new, path, *rest, **more)
+
+        with mock.patch.object(NewFile, "publish", killed), suppress(KilledError):
+            hosting.prepare(place)
+            break
+        assert not kind.public(place).exists()
+    assert number > 1 and kind.public(place).exists()
+    keys = {path: path.read_bytes() for path in kind.private(place) if path.exists()}
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in keys)
+    assert not (place.root / hosting.CREATING).exists()
+    if service == "shuffler":
+        mixer_setup.open_store(place.settings).engine.dispose()
+    assert hosting.prepare(place) is None
+    assert keys == {path: path.read_bytes() for path in keys}
+
+
+def test_keys_without_a_mark_are_not_those_of_a_killed_start(tmp_path):
+    """If only the public file was deleted, the private key is still needed."""
+    place = empty(tmp_path / "collector", "collector")
+    hosting.prepare(place)
+    private = (place.root / "private.key").read_bytes()
+    (place.root / "collector_key.txt").unlink()
+    for _ in range(2):
+        with pytest.raises(UsageError):
+            hosting.prepare(place)
+        assert (place.root / "private.key").read_bytes() == private
+
+
+def test_two_first_starts_at_once_create_one_bundle(tmp_path):
+    place = place_of(tmp_path, "shuffler")
+    with ThreadPoolExecutor() as pool:
+        created = [*pool.map(hosting.prepare, [place] * 4)]
+    assert sorted(map(bool, created)) == [False, False, False, True]
+    mixer_setup.open_store(place.settings).engine.dispose()

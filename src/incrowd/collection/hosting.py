@@ -44,13 +44,14 @@ from incrowd.collection.settings import (
 )
 from incrowd.collection.steady import CertainClock, waiting
 from incrowd.errors import UsageError
-from incrowd.files import write_private
+from incrowd.files import destroy, is_taken, write_private
 from incrowd.plans import Plan
 from incrowd.reports.locking import locked
 from incrowd.verification import check_certificate
 
 GIVEN = "given"  # in the folder of a service: what others state
 PROCESS = "host.pid"  # there, while the service runs
+CREATING = "creating"  # there, while keys are created
 PLAN, TERMS = "plan.json", "collection.toml"  # there, for the service that makes the bundle
 
 
@@ -78,12 +79,14 @@ class ServiceKind(NamedTuple):
     """How a kind of service starts.
 
     public: the file that others need of it: public keys, or the bundle if this service makes it.
-    create: creates that file, and the private keys. adopt: copies a bundle that was made elsewhere,
+    private: the other files that are created with it: keys, and an empty store. create: creates all
+    of them. adopt: copies a bundle that was made elsewhere,
     the first time. opened: the service until the block ends; None if everything is done. findings:
     the checks of its machine and folder.
     """
 
     public: Callable[[ServiceFolder], Path]
+    private: Callable[[ServiceFolder], tuple[Path, ...]]
     create: Callable[[ServiceFolder], object]
     adopt: Callable[[ServiceFolder, Path], object] | None
     opened: Callable[[ServiceFolder], AbstractContextManager[OpenedService | None]]
@@ -119,16 +122,33 @@ def kind_of(place: ServiceFolder) -> ServiceKind:
 def prepare(place: ServiceFolder) -> Path | None:
     """Create what is missing and can be created, and adopt a bundle in `given`.
 
-    Returns the new file that others need. Nothing that exists is changed.
+    Returns the new file that others need. Nothing that exists is changed, except that the rest of a
+    first start that was killed is destroyed. One process at a time.
     """
-    kind = kind_of(place)
-    created = kind.public(place) if is_new(place) else None
-    if created:
-        kind.create(place)
-    bundle = place.given / BUNDLE
-    if kind.adopt and bundle.exists():
-        kind.adopt(place, bundle)
+    kind, bundle = kind_of(place), place.given / BUNDLE
+    with locked(place.root / "prepare"):
+        created = kind.public(place) if is_new(place) else None
+        if created:
+            _create(place, kind)
+        if kind.adopt and bundle.exists():
+            kind.adopt(place, bundle)
     return created
+
+
+def _create(place: ServiceFolder, kind: ServiceKind) -> None:
+    """Create what a service has to create. A file marks that this has begun: without it, keys that
+    are there are not those of a start that was killed, and stay."""
+    begun, private = place.root / CREATING, kind.private(place)
+    if begun.exists():
+        for path in private:
+            destroy(path)
+    if not any(map(is_taken, private)):
+        write_private(begun, b"", overwrite=True)
+    try:
+        kind.create(place)
+    finally:
+        if kind.public(place).exists() or not any(map(is_taken, private)):
+            begun.unlink(missing_ok=True)
 
 
 def is_new(place: ServiceFolder) -> bool:
@@ -153,7 +173,8 @@ def certified_terms(place: ServiceFolder) -> tuple[Plan, Path]:
 def alone(place: ServiceFolder) -> Iterator[None]:
     """Lock a folder against other processes of `incrowd host`, and record which one has it.
 
-    Raises UsageError if another process has the lock.
+    The file of the record is locked only when it is written, so that the id in a locked file is
+    never that of a process before. Raises UsageError if another process has the lock.
     """
     with ExitStack() as held:
         try:
@@ -162,6 +183,7 @@ def alone(place: ServiceFolder) -> Iterator[None]:
             folder = str(place.root)
             raise UsageError.of("folder", "collection.host-runs", folder=folder) from None
         write_private(place.root / PROCESS, str(os.getpid()).encode(), overwrite=True)
+        held.enter_context(locked(place.root / PROCESS))
         yield
         (place.root / PROCESS).unlink(missing_ok=True)
 
@@ -171,12 +193,13 @@ def process_in(folder: Path) -> int | None:
     file = folder / PROCESS
     if not file.exists():
         return None
-    try:
-        with locked(folder / "host", patience=0.0):
-            return None  # it was killed
-    except UsageError:
-        text = file.read_text(encoding="ascii") if file.exists() else ""
-        return int(text) if text.isdecimal() else None
+    with locked(folder / "host.look"):  # one at a time: who looks is not taken for the service
+        try:
+            with locked(file, patience=0.0):
+                return None  # it was killed
+        except UsageError:
+            text = file.read_text(encoding="ascii") if file.exists() else ""
+            return int(text) if text.isdecimal() else None
 
 
 # --- shuffler, first mixer, inviter --------------------------------------------------------------
@@ -222,6 +245,12 @@ def _create_inviter(place: ServiceFolder) -> None:
     inviter_setup.check_unused(place.settings)
     new = make_mixers_bundle(plan, stated)
     inviter_setup.install(place.settings, new.bundle, new.keys)
+
+
+def _private(place: ServiceFolder) -> tuple[Path, ...]:
+    """Return the private keys of a service that signs, and its default store."""
+    store = (place.root / f"store.sqlite{ending}" for ending in ("", "-wal", "-shm"))
+    return (*place.settings.private_files, *store)
 
 
 def _public_of_mixer(place: ServiceFolder) -> Path:
@@ -274,6 +303,10 @@ def _public_of_collector(place: ServiceFolder) -> Path:
     return CollectorPlaces(place.root).public
 
 
+def _private_of_collector(place: ServiceFolder) -> tuple[Path, ...]:
+    return (CollectorPlaces(place.root).private,)
+
+
 def _create_collector(place: ServiceFolder) -> None:
     new_key(CollectorPlaces(place.root))
 
@@ -308,6 +341,7 @@ def _check_collector(place: ServiceFolder) -> list[MachineFinding]:
 KINDS: dict[type[ServiceSettings], ServiceKind] = {
     ShufflerSettings: ServiceKind(
         _bundle,
+        _private,
         _create_shuffler,
         None,
         _stored(mixer_setup.open_store, _mixer),
@@ -315,6 +349,7 @@ KINDS: dict[type[ServiceSettings], ServiceKind] = {
     ),
     InviterSettings: ServiceKind(
         _bundle,
+        _private,
         _create_inviter,
         None,
         _stored(inviter_setup.open_store, inviting.application),
@@ -322,15 +357,21 @@ KINDS: dict[type[ServiceSettings], ServiceKind] = {
     ),
     FirstMixerSettings: ServiceKind(
         _public_of_mixer,
+        _private,
         _create_first,
         _take_first,
         _stored(mixer_setup.open_store, _mixer),
         _check_mixer,
     ),
     SecondMixerSettings: ServiceKind(
-        _public_of_mixer, _create_second, _take_second, _second, _check_second
+        _public_of_mixer, _private, _create_second, _take_second, _second, _check_second
     ),
     CollectorSettings: ServiceKind(
-        _public_of_collector, _create_collector, _take_collector, _collector, _check_collector
+        _public_of_collector,
+        _private_of_collector,
+        _create_collector,
+        _take_collector,
+        _collector,
+        _check_collector,
     ),
 }

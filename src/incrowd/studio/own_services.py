@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from incrowd.collection.collector.keeper import forget, open_waiting, take_file
@@ -89,7 +90,8 @@ def stop_service(project: Project, service: ServiceRole) -> None:
     process = process_in(_folder(project, service))
     if process is None:
         return
-    os.kill(process, signal.SIGTERM)
+    with suppress(ProcessLookupError):  # it has just ended
+        os.kill(process, signal.SIGTERM)
     end = time.monotonic() + SECONDS
     while is_hosted(project, service) and time.monotonic() < end:
         time.sleep(LOOK)
