@@ -208,6 +208,19 @@ def test_the_page_has_the_guarantee_and_tables_that_can_be_read(shared, name):
     assert ("Biased." in page) == (CHOICES[name].get("view") == "proportions")
 
 
+def test_a_table_of_two_questions_says_whose_shares_it_has_and_leads_to_those_of_groups(shared):
+    browser, _ = shared
+    whose = "Each figure is a share of all of them, not of one group."
+    single = browser.get(address(tables="health")).text
+    assert whose not in single and "Shares within each group" not in single
+    page = browser.get(address(tables="sick,health")).text
+    assert page.count(whose) == 1
+    link = re.search(r'<a href="([^"]+)">Shares within each group</a>', page)[1]
+    groups = browser.get(html.unescape(link)).text
+    assert "Percent of each row" in groups and "Crosstab" in groups
+    assert page.count('<section class="table">') == 2  # the table, and what cannot be said
+
+
 @pytest.mark.parametrize(
     ("name", "block"),
     [

@@ -156,6 +156,8 @@ def _question(item: Shown, estimates: Estimates, language: str) -> Iterator[Docu
     yield Paragraph(
         translatable("presentation.percent-of-whose", **facts, quality=quality(item.table)), "quiet"
     )
+    if len(item.names) > 1:
+        yield Paragraph(translatable("presentation.shares-of-all"), "quiet")
     if item.note:
         yield Paragraph(item.note, "quiet")
     if amounts := estimates.amounts_of(item):
