@@ -191,6 +191,25 @@ def test_another_type_leaves_a_survey_without_mistakes(save, project, raw, id, k
     Survey.of(raw())
 
 
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        (("200", "40", "10"), {"good": 0.8, "fair": 0.16, "poor": 0.04}),
+        (("70", "20", "10"), {"good": 0.7, "fair": 0.2, "poor": 0.1}),
+    ],
+)
+def test_shares_are_typed_in_percent_or_as_numbers_of_people(save, raw, typed, kept):
+    save("health", **{f"share.{place}": text for place, text in enumerate(typed)})
+    assert raw()["question"][1]["shares"] == kept
+
+
+def test_numbers_of_people_are_typed_one_after_the_other(save, raw):
+    save("health", **{"share.0": "200"})
+    save("health", **{"share.1": "40"})
+    save("health", **{"share.2": "10"})
+    assert raw()["question"][1]["shares"] == {"good": 0.8, "fair": 0.16, "poor": 0.04}
+
+
 def test_new_edges_drop_the_shares_of_the_old_ones(save, raw):
     save("age", edges="0; 20,5; 70")
     assert raw()["question"][2]["edges"] == [0, 20.5, 70]

@@ -241,7 +241,7 @@ def _with_answers(
             wanted.pop(key, None)  # they are about other answers
     elif kind.named and rows:
         put(wanted, "labels", _labels(form, rows, tags, main, before) or None)
-        put(wanted, "shares", _shares(form, rows) or None)
+        put(wanted, "shares", _shares(form, rows, kind.exclusive) or None)
         put(wanted, "values", _codes(form, rows, before) or None)
     if lists and (rows or lines_of(form, "more")):
         wanted[OPTIONS.key] = _options(form, rows)
@@ -377,10 +377,19 @@ def _labels(
     return {name: words for name, words in written.items() if words is not None}
 
 
-def _shares(form: FormData, rows: Sequence[tuple[int, str, str]]) -> dict[str, Any]:
+def _shares(
+    form: FormData, rows: Sequence[tuple[int, str, str]], exclusive: bool
+) -> dict[str, Any]:
+    """Return the shares that were typed in percent, or as numbers of people for each answer: if
+    one is above 100, it is no percentage."""
     typed = {name: text_of(form, f"share.{place}") for place, _, name in rows if name}
     typed[NO_ANSWER] = text_of(form, "share.none")
-    return {name: share_of(text) for name, text in typed.items() if text}
+    shares = {name: share_of(text) for name, text in typed.items() if text}
+    numbers = {name: each for name, each in shares.items() if not isinstance(each, str)}
+    whole = len(numbers) == len(shares) and all(name in shares for *_, name in rows if name)
+    if exclusive and whole and max(numbers.values(), default=0) > 1 and min(numbers.values()) >= 0:
+        return {name: round(each / sum(numbers.values()), 6) for name, each in numbers.items()}
+    return shares
 
 
 def _codes(form: FormData, rows: Sequence[tuple[int, str, str]], before: Raw) -> dict[str, str]:
