@@ -30,6 +30,7 @@ ORDER = (
     "agreement",
     "frequency",
     "satisfaction",
+    "stress",
     "harassment",
     "age",
     "gender",
