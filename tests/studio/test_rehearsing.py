@@ -129,6 +129,16 @@ class TestThePage:
         page = browser.get(PAGE)
         assert page.status_code == 200 and "There is no rehearsal yet" in page.text
 
+    def test_tables_have_the_texts_of_their_questions(self, browser, project):
+        cell = {"answer": ["no"], "truth": 0.8, "estimate": 0.7, "low": 0.6, "high": 0.9}
+        tables = [{"questions": ["smokes"], "cells": [cell]}]
+        numbers = {"people": 60, "mixers": 1, "seconds": 1, "crowd": 9, "guests": 0}
+        facts = {"tables": tables, "seen": [], "services": False, "same_plan": True} | numbers
+        (project.path / "rehearsal").mkdir()
+        (project.path / "rehearsal" / "summary.json").write_text(json.dumps(facts))
+        page = browser.get(PAGE).text
+        assert "<h3>Do you smoke?</h3>" in page and "<h3>smokes</h3>" not in page
+
     def test_percentages_have_the_mark_of_the_language(self):
         assert percent(0.12345, "en") == "12.3" and percent(-0.012, "de") == "−1,2"
 

@@ -18,6 +18,7 @@ from incrowd.studio.pages import Studio, form_of, language_of, lines, render, ro
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import load_publication, needs_no_crowd
 from incrowd.studio.sources import REHEARSAL, sources
+from incrowd.studio.titles import table_title, titles_of
 from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
 
@@ -63,6 +64,8 @@ async def _page(
         "job": job,
         "running": is_running(job),
         "percent": lambda share: percent(share, language_of(request)),
+        "titles": titles_of(survey, language_of(request)) if (survey := parts["survey"]) else {},
+        "table_title": table_title,
         "mistakes": mistakes,
     }
     parts |= _progress(job)
