@@ -18,6 +18,7 @@ from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import IncrowdError
 from incrowd.simulation import invented
 from incrowd.studio import rehearsal
+from incrowd.studio.language import LANGUAGES
 from incrowd.studio.rehearsing import percent
 from incrowd.studio.work import Jobs
 from incrowd.survey import Survey
@@ -133,7 +134,12 @@ class TestThePage:
         cell = {"answer": ["no"], "truth": 0.8, "estimate": 0.7, "low": 0.6, "high": 0.9}
         tables = [{"questions": ["smokes"], "cells": [cell]}]
         numbers = {"people": 60, "mixers": 1, "seconds": 1, "crowd": 9, "guests": 0}
-        facts = {"tables": tables, "seen": [], "services": False, "same_plan": True} | numbers
+        facts = {
+            "tables": tables,
+            "seen": dict.fromkeys(LANGUAGES, ()),
+            "services": False,
+            "same_plan": True,
+        } | numbers
         (project.path / "rehearsal").mkdir()
         (project.path / "rehearsal" / "summary.json").write_text(json.dumps(facts))
         page = browser.get(PAGE).text
