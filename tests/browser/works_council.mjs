@@ -306,9 +306,16 @@ async function read() {
   await page.click("#to-results")
   await page.waitForSelector("#result-title", { timeout: LONG })
   await look(page, "results")
-  seen.formats = await page.locator(".exports a").allInnerTexts()
-  seen.files = {}
-  for (const [place, label] of seen.formats.entries()) seen.files[label] = await download(page, `.exports a >> nth=${place}`, `export-${place}`)
+  seen.source = await page.locator("[name=source]:checked").inputValue()
+  seen.files = []
+  for (const format of ["html", "docx", "xlsx", "json"]) seen.files.push(await download(page, `.exports a[href$="format=${format}"]`))
+  for (const [name, file] of [["report", seen.files[0]], ["card", "card.html"]]) {
+    await page.goto(`file://${folder}/${file}`)
+    await look(page, name)
+    seen[name] = await text(page, "body")
+    const pdf = (await page.pdf()).toString("latin1")
+    seen.pages = [...(seen.pages ?? []), pdf.match(/\/Type\s*\/Page\b/g).length]
+  }
 }
 
 await { design, publish, sheet, bundle, answer, watch, read }[act]()

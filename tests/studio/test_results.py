@@ -274,6 +274,18 @@ def test_of_two_files_one_has_to_be_chosen(browser, project):
     assert "reports-2.parquet" in shown(page, "On the command line")
 
 
+def test_real_reports_are_used_before_those_of_invented_people(browser, project):
+    plan = incrowd.Plan.load(project / "plan.json")
+    people = {"sick": ["yes", "no"] * 3000, "health": ["good"] * 6000, "visits": [1] * 6000}
+    simulated = incrowd.randomize(plan, pa.table(people), simulation_seed=5)
+    incrowd.save_reports(simulated, project / "reports-2.parquet")
+    page = browser.get(address(tables="sick")).text
+    assert re.search(r'value="reports.parquet" checked', page)
+    assert 'id="result-title"' in page and "Choose the one" not in page
+    page = browser.get(address(source="reports-2.parquet", tables="sick")).text
+    assert re.search(r'value="reports-2.parquet" checked', page)
+
+
 def test_files_that_are_no_reports_are_listed_with_their_problem(browser, project):
     (project / "reports-empty.parquet").write_bytes(b"")
     (project / "reports-folder").mkdir()

@@ -5,7 +5,8 @@ import html
 import pytest
 
 from incrowd.characters import shortened
-from incrowd.studio.titles import formula_title, table_title, titles_in, titles_of
+from incrowd.studio.condition_form import label_of
+from incrowd.studio.titles import answer_title, formula_title, table_title, titles_in, titles_of
 from incrowd.survey import Survey
 
 LONG = "In the last twelve months, how often did you come to work although you were so ill that"
@@ -100,3 +101,20 @@ def test_what_if_names_texts(browser, page):
     text = html.unescape(browser.post("/p/work/precision/what-if", data=form).text)
     assert f"Without the question {SHORT}" in text
     assert f'<tr><th scope="row">{SHORT}</th>' in text
+
+
+def test_answers_that_every_survey_has_are_named_in_the_language_of_the_studio():
+    asked = {"id": "q4", "type": "yesno", "asked_if": "q3 = yes", "optional": True}
+    labelled = {"id": "q5", "type": "yesno", "labels": {"yes": {"en": "Sure", "de": "Klar"}}}
+    chosen = {"id": "q6", "type": "choice", "options": ["yes", "no"]}
+    plain = {"name": "x", "crowd": 100, "privacy": {"epsilon": 1.0, "delta": 1e-6}}
+    questions = [{"id": "q3", "type": "yesno"}, asked, labelled, chosen]
+    survey = Survey.of(plain | {"question": questions})
+    names = [answer_title(survey, "q3", each, "de") for each in ("yes", "no")]
+    assert names == ["ja", "nein"] and answer_title(survey, "q3", "yes", "en") == "yes"
+    states = [answer_title(survey, "q4", each, "de") for each in ("no answer", "not asked")]
+    assert states == ["keine Antwort", "nicht gefragt"]
+    assert answer_title(survey, "q5", "yes", "de") == "Klar"
+    assert answer_title(survey, "q6", "yes", "de") == "yes"
+    assert label_of(questions[0], "yes", "de") == "ja"
+    assert label_of(labelled, "yes", "de") == "Klar" and label_of(chosen, "yes", "de") == "yes"

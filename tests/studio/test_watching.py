@@ -115,7 +115,7 @@ class TestAFolder:
         page = browser.get(PAGE).text
         browser.get(f"{PAGE}/state?seen=")
         assert urls == [f"{INVITED.upload_address}/count"]  # once an hour
-        assert f"at least {INVITED.rounded(40):,} of " in page
+        assert f"at least {INVITED.rounded(40):,} people, " in page
         browser.post(f"{PAGE}/count", data={"count": "no"})
         assert "Request the number of people who have sent" in browser.get(PAGE).text
         assert len(urls) == 1
@@ -196,7 +196,7 @@ class TestTheThreshold:
         page = browser.get(PAGE).text
         people = INVITED.rounded(INVITED.least_people - 1)
         assert people < INVITED.least_people - 1
-        stated = f"At least {people:,} of the {INVITED.least_people:,} answers"
+        stated = f"At least {people:,} answers; a release needs {INVITED.least_people:,}"
         part = page[page.index('class="threshold"') : page.index('class="numbers"')]
         assert stated in part and not re.search(rf"\b{INVITED.least_people - 1}\b", part)
         assert f'max="{INVITED.least_people}" value="{people}"' in page

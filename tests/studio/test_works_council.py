@@ -23,6 +23,7 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
+import docx
 import pyarrow as pa
 import pytest
 
@@ -52,9 +53,10 @@ Ihr Betriebsrat"""
 INCROWD = (sys.executable, "-m", "incrowd")
 LATER = Path(__file__).parents[1] / "oracles" / "later"
 LONG = 120.0
-PEOPLE = 60
+PEOPLE, LEAST = 60, 10
 # Where the answers of three people are on the page: their group, bullied or not, what then.
 IN_BROWSER = {"mouse": (0, 0, 1), "phone": (1, 1), "keyboard": (1, 0, 0)}
+EXPECTED = ["Verwaltung", "Produktion"], ["yes", "no"], ["yes", "no", None]
 # Of all 60, 42 are bullied: 25 of 30 in the administration, and 17 of 30 in the production. Of
 # these, 30 spoke about it, 10 did not, and two do not say.
 OTHERS = [
@@ -224,13 +226,17 @@ def of_all(journey, kind):
 
 
 def test_every_state_is_accessible_and_fits_on_a_phone(journey):
-    assert sum(len(seen["axe"]) for seen in journey.values()) >= 26
+    assert sum(len(seen["axe"]) for seen in journey.values()) >= 80
     assert of_all(journey, "axe") == {}
     assert of_all(journey, "wide") == {}
 
 
 def test_nothing_is_fetched_from_elsewhere_and_no_page_complains(journey):
-    assert {host for seen in journey.values() for host in seen["asked"]} == {"127.0.0.1"}
+    assert {host for seen in journey.values() for host in seen["asked"]} == {
+        "127.0.0.1",
+        "localhost",
+        "",
+    }
     complaints = [each for seen in journey.values() for each in seen["complaints"]]
     assert [each for each in complaints if "status of 422" not in each] == []
 
@@ -258,6 +264,117 @@ def test_the_survey_is_what_she_typed(journey, folder):
     assert (bullied["text"], asked["text"]) == (QUESTION, ASKED)
     assert asked["asked_if"] == f"{bullied['id']} = yes"
     assert survey["language"] == "de"
+
+
+def test_a_file_that_is_no_bundle_is_refused(journey):
+    assert "bundle" in journey["bundle"]["refused"]
+
+
+def test_colleagues_and_hosts_get_packages(journey, folder):
+    assert journey["publish"]["package"] == "for-shuffler.zip"
+    with zipfile.ZipFile(folder / "page.zip") as archive:
+        assert {"sheet.html", "page/index.html"} <= set(archive.namelist())
+
+
+def test_people_read_the_introduction_in_lines(journey):
+    read = {text for step in journey["answer"]["steps"] for _, text in step["texts"]}
+    assert any("bei der Arbeit geht. Ihr Betriebsrat" in text for text in read)
+    assert [text for text in read if ".invalid" in text] == []
+    assert any("auswertende Stelle (die eine Datei bekommt)" in text for text in read)
+
+
+def test_answers_are_watched_against_the_threshold(journey):
+    """The number is rounded down by as much as 20 people."""
+    [people, least] = re.findall(r"[0-9]+", journey["watch"]["watched"].split(".")[0])[:2]
+    assert PEOPLE - 20 <= int(people) <= PEOPLE and int(least) == LEAST
+
+
+def answered():
+    """What all 60 have answered, as tuples."""
+    in_browser = [
+        tuple(EXPECTED[place][chosen] for place, chosen in enumerate(places))
+        for places in IN_BROWSER.values()
+    ]
+    everybody = [*OTHERS, *((*each, None)[:3] for each in in_browser)]
+    return [
+        (group, bullied, (spoke or "no answer") if bullied == "yes" else "not asked")
+        for group, bullied, spoke in everybody
+    ]
+
+
+def disagreements(tables, people):
+    """Cells of which the estimate is far from a share: farther than eight standard errors.
+
+    The noise of two services has the tails of a geometric distribution: fewer than one in 10,000
+    of a cell's estimates are as far away.
+    """
+    for columns, table in tables.items():
+        given = [tuple(each[column] for column in columns) for each in people]
+        for answer, cell in table.items():
+            share = given.count(answer) / len(given)
+            if abs(cell["estimate"] - share) > 8 * cell["standard_error"]:
+                yield columns, answer
+
+
+@pytest.fixture(scope="module")
+def estimates(folder, journey):
+    """The tables of everybody, by the places of their questions."""
+    document = json.loads((folder / f"{NAME}-tables.json").read_text())
+    survey = tomllib.loads((folder / "surveys" / NAME / "survey.toml").read_text())
+    ids = [question["id"] for question in survey["question"]]
+    return {
+        tuple(map(ids.index, table["questions"])): {
+            tuple(cell["answer"]): cell for cell in table["cells"]
+        }
+        for table in document["tables"]
+        if "shares_of" not in table
+    }
+
+
+def test_the_estimates_are_those_of_what_people_answered(journey, estimates):
+    assert [*map(len, answered())] == [3] * PEOPLE
+    assert set(estimates) == {(0,), (1,), (2,), (0, 1)}
+    assert list(disagreements(estimates, answered())) == []
+    other = {"yes": "no", "no": "yes"}
+    exchanged = [(group, other[bullied], spoke) for group, bullied, spoke in answered()]
+    assert {columns for columns, _ in disagreements(estimates, exchanged)} == {(1,), (0, 1)}
+
+
+def test_most_intervals_contain_the_truth(estimates):
+    """15 of 95%: fewer than 10 do in less than one of 10,000 collections, if they are independent;
+    those of a table depend on each other, and fewer than 8 are as rare."""
+    inside = [
+        cell["low"] <= share <= cell["high"]
+        for columns, table in estimates.items()
+        for answer, cell in table.items()
+        for given in [[tuple(each[column] for column in columns) for each in answered()]]
+        for share in [given.count(answer) / PEOPLE]
+    ]
+    assert len(inside) == 12 and sum(inside) >= 6
+
+
+def test_the_report_for_word_has_the_same_numbers(journey, folder, estimates):
+    document = docx.Document(str(folder / f"{NAME}-tables.docx"))
+    rows = [[cell.text for cell in row.cells] for table in document.tables for row in table.rows]
+    written = {(row[0], row[-1]) for row in rows}
+    for answer, cell in estimates[(0,)].items():
+        assert (answer[0], f"{100 * cell['estimate']:.1f}".replace(".", ",")) in written
+    for answer, cell in estimates[(1,)].items():
+        word = {"yes": "ja", "no": "nein"}[answer[0]]
+        assert (word, f"{100 * cell['estimate']:.1f}".replace(".", ",")) in written
+    texts = [paragraph.text for paragraph in document.paragraphs]
+    assert QUESTION in texts and "60 Personen haben teilgenommen." in texts
+    assert [text for text in texts if english_in(text)] == []
+
+
+def test_the_results_are_those_of_the_colleagues_and_not_of_the_rehearsal(journey):
+    assert journey["read"]["source"] == "collector/opened/release-0"
+    assert "60 Personen haben teilgenommen" in journey["read"]["report"]
+    assert min(journey["read"]["pages"]) >= 1
+
+
+def test_the_keys_are_destroyed(journey, folder):
+    assert not (folder / "surveys" / NAME / "collector" / "private.key").exists()
 
 
 def test_the_wizard_says_what_is_missing(journey):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from starlette.datastructures import FormData
 
 from incrowd.studio.document import Raw
-from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.language import Phrase, in_language, phrase
 from incrowd.studio.operations import condition_of
 from incrowd.survey.conditions import (
     AllOf,
@@ -25,6 +25,7 @@ from incrowd.survey.conditions import (
 from incrowd.survey.question import AnyQuestion
 from incrowd.survey.questions import type_of
 from incrowd.survey.types.number import takes_numbers
+from incrowd.survey.types.yes_no import YesNo
 
 OPERATORS: Mapping[str, Phrase] = {
     "is": phrase("is"),
@@ -32,6 +33,7 @@ OPERATORS: Mapping[str, Phrase] = {
     "at-least": phrase("is at least"),
     "below": phrase("is below"),
 }
+PLAIN = {"yes": phrase("yes"), "no": phrase("no")}  # answers without labels
 OF_NUMBERS = ("at-least", "below")
 JOINED = {"all": AllOf, "any": AnyOf}
 MOST_ROWS = 100
@@ -130,7 +132,10 @@ def in_main(words: Any, language: str) -> str:
 def label_of(raw: Raw, answer: str, main: str) -> str:
     """Return the wording of an answer to a question."""
     labels = raw.get("labels")
-    return in_main(labels.get(answer), main) or answer if isinstance(labels, dict) else answer
+    label = in_main(labels.get(answer), main) if isinstance(labels, dict) else ""
+    if not label and raw.get("type") == YesNo.type_name() and answer in PLAIN:
+        return in_language(PLAIN[answer], main)
+    return label or answer
 
 
 def _rows_of(condition: Condition) -> tuple[str, tuple[ConditionRow, ...] | None]:

@@ -11,7 +11,7 @@ from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.studio.interval_figures import MOST_MARGIN, percent, points
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.publication import needed_people, needs_no_crowd
-from incrowd.studio.titles import titles_of
+from incrowd.studio.titles import answer_title, titles_of
 from incrowd.survey import Survey
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _margins(survey: Survey, seen: Outlook, language: str) -> Phrase:
         group=group,
         few=_number(int(within.share * seen.people), language),
         question=titles_of(survey, language)[within.question],
-        answer=within.answer,
+        answer=answer_title(survey, within.question, within.answer, language),
     )
 
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.studio.language import Phrase, decimal, phrase
-from incrowd.studio.titles import CROSS, QuestionTitles, formula_title, table_title, titles_of
+from incrowd.studio.titles import (
+    CROSS,
+    QuestionTitles,
+    answer_title,
+    formula_title,
+    table_title,
+    titles_of,
+)
 from incrowd.survey import Survey
 
 if TYPE_CHECKING:
@@ -191,7 +198,7 @@ def _within(survey: Survey, within: WithinOutlook, language: str) -> Phrase:
     return phrase(
         "Among those with {question} = {answer} ({share} of all): at most ± {margin} points.",
         question=titles_of(survey, language)[within.question],
-        answer=survey.label_of(within.question, within.answer, language),
+        answer=answer_title(survey, within.question, within.answer, language),
         share=share,
         margin=points(HALF_WIDTH * within.standard_error, language),
     )
@@ -232,7 +239,7 @@ def _row(
     survey: Survey, ids: Sequence[str], cell: CellOutlook, axis: PictureAxis, language: str
 ) -> PictureRow:
     labels = [
-        survey.label_of(id, answer, language) if answer else "…"
+        answer_title(survey, id, answer, language) if answer else "…"
         for id, answer in zip(ids, cell.answers, strict=True)
     ]
     reach, sampling = HALF_WIDTH * cell.standard_error, HALF_WIDTH * cell.sampling_error

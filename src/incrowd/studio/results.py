@@ -174,11 +174,13 @@ def _answered(
 
 
 def _chosen(every: Sequence[ReportSource], name: str) -> ReportSource | None:
-    """Return the chosen source, or the only one that can be used."""
-    usable = [each for each in every if not each.problem]
+    """Return the chosen source, or the only one that can be used; real reports come before those
+    of invented people."""
     if name:
         return next((each for each in every if each.name == name), None)
-    return usable[0] if len(usable) == 1 else None
+    usable = [each for each in every if not each.problem]
+    real = [each for each in usable if each.kind not in UNREAL] or usable
+    return real[0] if len(real) == 1 else None
 
 
 def _desk(project: Project, chosen: ReportSource, choice: CallChoice) -> ResultFiles:

@@ -1,11 +1,14 @@
-"""What questions and tables are called on pages: their texts, shortened, not their short names."""
+"""What questions, answers, and tables are called on pages: their texts, shortened, not their short
+names."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from incrowd.catalog.sentences import Translatable, translated
 from incrowd.characters import shortened
+from incrowd.estimation.displayed import label_text
 from incrowd.studio import operations
 from incrowd.studio.condition_form import in_main
 from incrowd.studio.document import Raw
@@ -38,6 +41,15 @@ def _distinct(texts: Iterable[tuple[str, str]]) -> QuestionTitles:
     titles = {id: shortened(text, MOST_LETTERS) or id for id, text in texts}
     several = Counter(titles.values())
     return {id: f"{each} ({id})" if several[each] > 1 else each for id, each in titles.items()}
+
+
+def answer_title(survey: Survey, id: str, answer: str, language: str = "") -> str:
+    """Return what an answer is called: its label, in a language if it has one in it. Yes, no, and
+    those of people who gave no answer have names in all languages."""
+    label = label_text(survey, id, answer)
+    if isinstance(label, Translatable):
+        return str(translated(label, language))
+    return survey.label_of(id, answer, language)
 
 
 def table_title(ids: Iterable[str], titles: QuestionTitles) -> str:

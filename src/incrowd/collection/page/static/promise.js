@@ -96,7 +96,7 @@ function claims(config, { local_only, plan }, words) {
 /** Who could break the guarantee, and how, including the host of this page. */
 export function whoCouldCheat(config, bundle, short, pinned, words) {
   const about = { host: location.host, limit: limit(config.promise.local_factor, words) }
-  const cheating = bundle.inviter ? withMixers(bundle, words) : withShuffler(bundle)
+  const cheating = bundle.inviter ? withMixers(bundle, words) : withShuffler(bundle, words)
   return [
     el(
       "section",
@@ -111,8 +111,12 @@ export function whoCouldCheat(config, bundle, short, pinned, words) {
   ]
 }
 
+/** The collector's host if releases reach it as files. */
+const BY_HAND = "collector.invalid"
+
 /** Each is the name of a text, and its values. */
-function withShuffler({ plan, codes, addresses: { shuffler, collector } }) {
+function withShuffler({ plan, codes, addresses: { shuffler, collector: address } }, words) {
+  const collector = new URL(address).hostname === BY_HAND ? words.say("by_hand") : address
   const added = plan.messages.some((message) => message.added)
   return [
     [added ? "cheat_shuffler_added" : "cheat_shuffler", { shuffler }],
