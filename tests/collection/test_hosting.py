@@ -340,3 +340,18 @@ def test_two_first_starts_at_once_create_one_bundle(tmp_path):
         created = [*pool.map(hosting.prepare, [place] * 4)]
     assert sorted(map(bool, created)) == [False, False, False, True]
     mixer_setup.open_store(place.settings).engine.dispose()
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_package_cannot_have_a_file_of_ones_own_destroyed(tmp_path, linked):
+    mine = tmp_path / "mine.txt"
+    mine.write_text("mine")
+    place = empty(tmp_path / "first-mixer", "first-mixer")
+    if linked:
+        (place.root / "store.key").symlink_to(mine)
+    else:
+        (place.root / "first-mixer.toml").write_text(f"secret = '{mine}'")
+    (place.root / hosting.CREATING).write_text("")
+    with pytest.raises(UsageError):
+        hosting.prepare(hosting.with_settings(place.root / "first-mixer.toml"))
+    assert mine.read_text() == "mine"

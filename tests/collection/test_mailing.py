@@ -161,6 +161,16 @@ class TestTheFileForMailPrograms:
         assert rows == given and list(rows[0]) == ["Name", "email", "link", "code", "digest"]
         assert table_bytes(letters(), ".csv").startswith(b"link,code,digest\r\n")
 
+    def test_has_no_cell_that_a_spreadsheet_computes(self):
+        """A person can call herself a formula, which would be computed when the file is opened."""
+        names = ["=cmd|' /C calc'!A0", "@SUM(1)", "+1+cmd|x", "-1+cmd|x", "\t=1", "\r=1"]
+        plain = ["+49 (30) 123-456", "-", "-12", "Zoë O'Neill", "a=b", "x@y.example"]
+        people = AddressList(("=1+1",), tuple((name,) for name in (*names, *plain)))
+        table = table_bytes(handed_out(people, letters(len(people.rows))), ".csv")
+        (heading, *_), *rows = csv.reader(io.StringIO(table.decode("utf-8-sig"), newline=""))
+        assert heading == "'=1+1"
+        assert [row[0] for row in rows] == [*(f"'{name}" for name in names), *plain]
+
     def test_as_a_workbook_has_only_text(self):
         people = AddressList(("name",), (("=1+1",), ("+49 30",)))
         given = handed_out(people, letters(2))

@@ -8,6 +8,7 @@ import incrowd
 from incrowd.studio import rehearsal
 from incrowd.studio.document import version
 from incrowd.studio.evidence import check_bundle
+from incrowd.studio.inviting import MOST_LIST_BYTES, whole_list
 from incrowd.studio.own_services import handed_file, hosted_role, start_service, take_release
 from incrowd.studio.preparation import (
     certify,
@@ -152,6 +153,7 @@ def another_file(folder):
 
 CASES = {
     "a service that ends at once": ending_at_once,
+    "a list of people that is too long": lambda _: whole_list(bytes(MOST_LIST_BYTES + 1), None),
     "a file that was not handed over": another_file,
     "a service of others": lambda _: hosted_role(Publication(), "shuffler"),
     "a release before the bundle": lambda folder: take_release(project_of(folder), folder / "x"),

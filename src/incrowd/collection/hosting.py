@@ -141,7 +141,8 @@ def _create(place: ServiceFolder, kind: ServiceKind) -> None:
     begun, private = place.root / CREATING, kind.private(place)
     if begun.exists():
         for path in private:
-            destroy(path)
+            if not path.is_symlink():
+                destroy(path)
     if not any(map(is_taken, private)):
         write_private(begun, b"", overwrite=True)
     try:
@@ -248,9 +249,19 @@ def _create_inviter(place: ServiceFolder) -> None:
 
 
 def _private(place: ServiceFolder) -> tuple[Path, ...]:
-    """Return the private keys of a service that signs, and its default store."""
+    """Return the private keys of a service that signs, and its default store.
+
+    A key elsewhere is only one with the usual name: settings that somebody else wrote could name
+    any file, which a first start must not destroy.
+    """
+    settings = place.settings
+    keys = (
+        path
+        for path in settings.private_files
+        if path != settings.secret_file or path.name == settings.secret_name
+    )
     store = (place.root / f"store.sqlite{ending}" for ending in ("", "-wal", "-shm"))
-    return (*place.settings.private_files, *store)
+    return (*keys, *store)
 
 
 def _public_of_mixer(place: ServiceFolder) -> Path:

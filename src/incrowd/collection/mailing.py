@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
-from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
+
+import pyarrow as pa
 
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.protocol.addresses import Link, is_by_hand, location, short
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
-from incrowd.encoding.formats.registry import FORMATS
+from incrowd.encoding.formats.isolated import content
+from incrowd.encoding.formats.reader import Request
 from incrowd.encoding.sources import likely_encoding, readable, source_of
 from incrowd.errors import IncrowdError, Problem, UsageError
 from incrowd.files import checked_ending
@@ -43,12 +46,13 @@ from incrowd.presentation.letters import (
     subject,
 )
 from incrowd.presentation.word_letters import merge_letter, word_letters
-from incrowd.presentation.workbook import table_workbook
+from incrowd.presentation.workbook import FORMULA, table_workbook
 
 TABLE_ENDINGS, LETTER_ENDINGS = (".csv", ".xlsx"), (".html", ".docx")
 MOST_PEOPLE = 1_000_000
 FIRST_ROW = 2  # of a list with a line of names above it
 AT = "@"
+_NUMBER = re.compile(r"[+-]?[0-9 ()./-]*")  # also a dash alone
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,11 @@ def _table(data: Path | IO[bytes]) -> Any:
         try:
             source.whole().decode()
         except UnicodeDecodeError:
-            content, file = source.whole(), io.BytesIO(source.whole())
-            source = source_of(file, "csv", likely_encoding(content)[0])
-    with readable(source.name, source):
-        return import_module(FORMATS[source.kind].module).READER.table(source)
+            text = source.whole()
+            source = source_of(io.BytesIO(text), "csv", likely_encoding(text)[0])
+    with readable(source.name, source):  # Excel in a process of its own, with little memory
+        pieces = [piece for piece, _ in content(source, Request()).pieces]
+    return pa.Table.from_batches(pieces) if pieces else pa.table({})
 
 
 def _cell(value: object) -> str:
@@ -207,16 +212,21 @@ def table_bytes(letters: Sequence[Letter], ending: str) -> bytes:
     ".xlsx".
 
     CSV is in UTF-8, with the mark at its beginning by which Excel and Word recognize that, if it
-    has names.
+    has names. In CSV, texts that spreadsheets would compute begin with an apostrophe; telephone
+    numbers stay as they are.
     """
     columns = list(letters[0]) if letters else list(LETTER_FIELDS)
     rows = [tuple(letter[name] for name in columns) for letter in letters]
     if ending == ".xlsx":
         return table_workbook("invitations", columns, rows)
     text = io.StringIO(newline="")
-    csv.writer(text).writerows([columns, *rows])
+    csv.writer(text).writerows([_not_computed(each) for each in row] for row in [columns, *rows])
     named = any(name not in LETTER_FIELDS for name in columns)
     return text.getvalue().encode("utf-8-sig" if named else "utf-8")
+
+
+def _not_computed(text: str) -> str:
+    return f"'{text}" if text.startswith(FORMULA) and not _NUMBER.fullmatch(text) else text
 
 
 def letter_bytes(

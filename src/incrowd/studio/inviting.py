@@ -143,8 +143,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
         try:
             async with request.form() as form:
                 file = chosen_file(form)
-                data = io.BytesIO(await file.read(MOST_LIST_BYTES))
-                data.name = file.filename or "people.csv"
+                data = whole_list(await file.read(MOST_LIST_BYTES + 1), file.filename)
             named = await asyncio.to_thread(_handed_out, project, data)
         except (IncrowdError, OSError) as error:
             return await _page(request, project, state, mistakes=lines(error, language_of(request)))
@@ -272,6 +271,15 @@ def codes_file(project: Project, publication: Publication) -> Path | None:
         return None
     files = (project.path / CODES, project.path / FOLDERS["inviter"] / CODES)
     return next((file for file in files if file.exists()), None)
+
+
+def whole_list(content: bytes, name: str | None) -> io.BytesIO:
+    """Return a list of people as a file. Raises UsageError if it was not read to its end."""
+    if len(content) > MOST_LIST_BYTES:
+        raise UsageError.of("file", "studio.too-long", mebibytes=MOST_LIST_BYTES >> 20)
+    data = io.BytesIO(content)
+    data.name = name or "people.csv"
+    return data
 
 
 def _handed_out(project: Project, data: io.BytesIO) -> tuple[Letter, ...]:
