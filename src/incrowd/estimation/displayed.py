@@ -15,7 +15,7 @@ from incrowd.estimation.intervals import chosen_level
 from incrowd.estimation.simultaneous import SimultaneousIntervals
 from incrowd.estimation.tables import Provenance, TableEstimate
 from incrowd.estimation.weighting.margins import weights_words
-from incrowd.survey import NO_ANSWER, NOT_ASKED, UNANSWERED, Survey, YesNo
+from incrowd.survey import Survey
 from incrowd.views import with_and
 
 JOINT = " | "  # between questions, and between answers
@@ -144,7 +144,7 @@ def as_read(item: Shown, survey: Survey) -> Shown:
     )
     cells = tuple(
         cell._replace(
-            answer=tuple(label_text(survey, *pair) for pair in zip(ids, cell.answer, strict=True))
+            answer=tuple(survey.label_of(*pair) for pair in zip(ids, cell.answer, strict=True))
         )
         for cell in item.cells
     )
@@ -159,23 +159,7 @@ def titled(questions: Sequence[str], ids: Sequence[str]) -> str:
 
 def answer_labels(survey: Survey, id: str, answers: Sequence[str]) -> tuple[str, ...]:
     """Return the labels of answers to a question."""
-    return tuple(label_text(survey, id, answer) for answer in answers)
-
-
-_PLAIN = {
-    "yes": "estimation.yes",
-    "no": "estimation.no",
-    NO_ANSWER: "estimation.no-answer",
-    NOT_ASKED: "estimation.not-asked",
-}
-
-
-def label_text(survey: Survey, id: str, answer: str) -> str:
-    """Return the label of an answer; answers that every survey has are known in all languages."""
-    label = survey.label_of(id, answer)
-    question = survey.question(id)
-    translated = label == answer in _PLAIN and (answer in UNANSWERED or isinstance(question, YesNo))
-    return translatable(_PLAIN[answer]) if translated else label
+    return tuple(survey.label_of(id, answer) for answer in answers)
 
 
 def visible(item: Shown) -> Shown:

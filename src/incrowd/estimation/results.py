@@ -474,7 +474,11 @@ class Estimates(_SomePeople, views.Result):
         for stratum in self.strata:
             for table in (*stratum.tables, *stratum.asked.values()):
                 sheet = table.long_table()
-                sheets.append(sheet._replace(name=f"{stratum.name}: {sheet.name}"))
+                sheets.append(
+                    sheet._replace(
+                        name=translatable("estimation.labeled", name=stratum.name, text=sheet.name)
+                    )
+                )
         return sheets
 
     def sheets_as_read(self) -> Sequence[Sheet]:

@@ -19,7 +19,6 @@ from incrowd.catalog.sentences import (
     translatable,
     translated,
 )
-from incrowd.estimation.displayed import label_text
 from incrowd.estimation.regression.results import (
     EFFECT,
     ERROR,
@@ -86,7 +85,7 @@ def groups(model: Regression) -> list[CoefficientGroup]:
 def _level_text(survey: Survey, id: str, level: str) -> str:
     if level == SLOPE:
         return translatable("presentation.each-step")
-    return label_text(survey, id, level)
+    return survey.label_of(id, level)
 
 
 def _names(model: Regression) -> dict[str, str]:
@@ -96,7 +95,7 @@ def _names(model: Regression) -> dict[str, str]:
     answers = [(id, each) for id in ids for each in survey.question(id).answers]
     return {
         f"{id}={each}": translatable(
-            "presentation.answer-of", question=id, answer=label_text(survey, id, each)
+            "presentation.answer-of", question=id, answer=survey.label_of(id, each)
         )
         for id, each in answers
     }
@@ -111,7 +110,7 @@ def _reference(model: Regression, id: str) -> str:
 def _label(model: Regression, id: str, level: str) -> str:
     if level == OTHERS:
         return translatable("presentation.other-answers")
-    return label_text(model.plan.survey, id, level)
+    return model.plan.survey.label_of(id, level)
 
 
 def forest_plot(model: Regression, size: Size = WIDE, language: str = ENGLISH) -> Markup:
@@ -213,7 +212,7 @@ def _odds_of(model: Regression) -> str:
         return model.title
     logistic = model.family == "logistic"
     code = "presentation.odds-of" if logistic else "presentation.share-of-answer"
-    label = label_text(model.plan.survey, id, answer)
+    label = model.plan.survey.label_of(id, answer)
     return translatable(code, answer=label, title=model.title)
 
 
@@ -254,7 +253,7 @@ def _clearness(coefficient: Coefficient) -> float:
 
 def _ratio(model: Regression, place: int, who: str, against: str) -> str:
     each, (id, answer) = model.odds_ratios[place], model.outcome_level
-    label = label_text(model.plan.survey, id, answer)
+    label = model.plan.survey.label_of(id, answer)
     return translatable(
         "presentation.read-ratio",
         label=label,

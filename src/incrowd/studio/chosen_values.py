@@ -15,6 +15,7 @@ from incrowd.characters import on_one_line
 from incrowd.studio.document import Operation, Raw
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.operations import SetQuestion, SetValue, answers, whole_questions
+from incrowd.studio.titles import answer_title_in
 from incrowd.survey import NO_ANSWER
 from incrowd.survey.open import SEPARATOR
 from incrowd.survey.question import CLOSE
@@ -319,11 +320,15 @@ class ShareFields(NamedTuple):
 
 
 def share_fields(content: Raw) -> tuple[ShareFields, ...]:
-    """Return the fields for expected shares, for each question that has any."""
+    """Return the fields for expected shares, for each question that has any, with what people read
+    for each answer."""
     return tuple(
         ShareFields(
             str(asked.get("id", "")),
-            tuple((share_name(place, number), each) for number, each in enumerate(answers)),
+            tuple(
+                (share_name(place, number), answer_title_in(content, asked, each))
+                for number, each in enumerate(answers)
+            ),
         )
         for place, asked in enumerate(whole_questions(content))
         if (answers := _answers(asked))

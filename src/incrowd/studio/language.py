@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from incrowd.catalog.sentences import Sentence, in_words, localized
+from incrowd.catalog.sentences import Sentence, in_words, localized, translated
 from incrowd.errors import Problem
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
@@ -50,15 +50,17 @@ def in_language(
         return text.get(language, text["en"])
     if isinstance(text, Phrase):
         return in_language(text.english, language, **dict(text.values) | values)
-    translated = german().get(text, text) if language == "de" else text
+    wording = german().get(text, text) if language == "de" else text
     shown = {name: _shown(value, language) for name, value in values.items()}
-    return translated.format(**shown) if shown else translated
+    return wording.format(**shown) if shown else wording
 
 
 def _shown(value: Any, language: str) -> Any:
     """Translate phrases and write whole numbers with separators; leave other values as they are."""
     if isinstance(value, Phrase | Sentence):
         return in_language(value, language)
+    if isinstance(value, str):
+        return translated(value, language)
     if isinstance(value, bool) or not isinstance(value, int):
         return value
     return localized(f"{value:,}", language)

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from incrowd.catalog.sentences import Translatable, translated
+from incrowd.catalog.sentences import ENGLISH, translated
 from incrowd.characters import shortened
-from incrowd.estimation.displayed import label_text
 from incrowd.studio import operations
 from incrowd.studio.condition_form import in_main
 from incrowd.studio.document import Raw
 from incrowd.survey import Survey
+from incrowd.survey.questions import type_of
 from incrowd.survey.words import LANGUAGE
 
 MOST_LETTERS = 80
@@ -36,6 +36,16 @@ def titles_in(content: Raw) -> QuestionTitles:
     )
 
 
+def answer_title_in(content: Raw, asked: Raw, answer: str) -> str:
+    """Return what people read for an answer to a question in a survey file with this content."""
+    language, labels = content.get("language", LANGUAGE), asked.get("labels")
+    main = language if isinstance(language, str) else LANGUAGE
+    label = in_main(labels.get(answer), main) if isinstance(labels, dict) else ""
+    kind = type_of(asked)
+    question = kind.without_wording(asked) if kind else None
+    return label or (question.spoken(answer) if question else answer)
+
+
 def _distinct(texts: Iterable[tuple[str, str]]) -> QuestionTitles:
     """Return titles by id; those that are the same after shortening also have the id."""
     titles = {id: shortened(text, MOST_LETTERS) or id for id, text in texts}
@@ -46,10 +56,7 @@ def _distinct(texts: Iterable[tuple[str, str]]) -> QuestionTitles:
 def answer_title(survey: Survey, id: str, answer: str, language: str = "") -> str:
     """Return what an answer is called: its label, in a language if it has one in it. Yes, no, and
     those of people who gave no answer have names in all languages."""
-    label = label_text(survey, id, answer)
-    if isinstance(label, Translatable):
-        return str(translated(label, language))
-    return survey.label_of(id, answer, language)
+    return str(translated(survey.label_of(id, answer, language), language or ENGLISH))
 
 
 def table_title(ids: Iterable[str], titles: QuestionTitles) -> str:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeVar
 from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from incrowd.accountant.schema import Domain
-from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.catalog.sentences import Sentence, sentence, translatable
 from incrowd.errors import Unfit
 from incrowd.survey.conditions import AnswerComparison, AskedIf, IsAnswer
 from incrowd.survey.forms import DesignForm, PageField
@@ -57,11 +57,15 @@ class AnswerColumn(Protocol[Read]):
         """Return a word that is not from a list."""
 
 
+_SPOKEN = {NO_ANSWER: "estimation.no-answer", NOT_ASKED: "estimation.not-asked"}
+
+
 def listed(answers: Sequence[str]) -> str:
     """Return answers as text for people; of a long list, only the first."""
     shown = "; ".join(answers[:MOST_LISTED])
-    more = f"; … ({len(answers):,} in all)" if len(answers) > MOST_LISTED else ""
-    return f"{shown}{more}"
+    if len(answers) <= MOST_LISTED:
+        return shown
+    return translatable("survey.listed-first", shown=shown, number=len(answers))
 
 
 def _is_none(value: object) -> bool:
@@ -255,13 +259,19 @@ class AnyQuestion(Frozen):
 
     def described(self, named: tuple[str, ...]) -> str:
         """Describe the possible answers. named: their labels."""
-        return f"one of {listed(named)}"
+        return translatable("survey.one-of-answers", answers=listed(named))
 
     def in_words(self, label: Callable[[str], str] = str) -> str:
         """Return all possible answers in one phrase. label: the label of an answer."""
-        states = [f"; or {label(state)}, which is sent like any other" for state in self.unanswered]
-        openly = "; sent in the clear, without noise" if self.open else ""
-        return f"{self.described(tuple(map(label, self.substantive)))}{''.join(states)}{openly}"
+        text = self.described(tuple(map(label, self.substantive)))
+        for state in self.unanswered:
+            text = translatable("survey.or-unanswered", answers=text, state=label(state))
+        return translatable("survey.answered-openly", answers=text) if self.open else text
+
+    def spoken(self, answer: str) -> str:
+        """Return an answer without a label; answers that every survey has are known in all
+        languages."""
+        return translatable(_SPOKEN[answer]) if answer in self.unanswered else answer
 
     @property
     def advice(self) -> str:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from pydantic import ValidationError, model_validator
 
 from incrowd import views
+from incrowd.catalog.sentences import translatable
 from incrowd.errors import SurveyError
 from incrowd.survey.codes import Codes, with_codes
 from incrowd.survey.formulas import Formula
@@ -204,7 +205,9 @@ class Survey(views.Notebook, WrittenSurvey):
             if name == answer:
                 labels = MERGED.join(self.label_of(id, each, language) for each in answers)
                 return labels if name == MERGED.join(answers) else f"{name} ({labels})"
-        return self._in_language((question.labels or {}).get(answer), language) or answer
+        return self._in_language((question.labels or {}).get(answer), language) or question.spoken(
+            answer
+        )
 
     def answers_of(self, id: str, language: str = "") -> str:
         """Return the labels of all answers to a question, in one phrase."""
@@ -214,7 +217,7 @@ class Survey(views.Notebook, WrittenSurvey):
         """Return a line with wording and answers for each of these questions that has a text or
         labels, and one for each question of amounts, whose answers are edges."""
         worded = tuple(
-            f"{id}: {self.text_of(id)} ({self.answers_of(id)})"
+            translatable("survey.legend", id=id, text=self.text_of(id), answers=self.answers_of(id))
             for id in ids
             if self.question(id).text or self.question(id).labels
         )
@@ -222,8 +225,7 @@ class Survey(views.Notebook, WrittenSurvey):
 
     def rounding_lines(self, ids: Iterable[str]) -> tuple[str, ...]:
         """Return a line for each of these questions whose answers are amounts."""
-        rounding = "each amount was rounded at random to an edge; shares are of rounded amounts"
-        return tuple(f"{id}: {rounding}" for id in self.rounded(ids))
+        return tuple(translatable("survey.rounded", id=id) for id in self.rounded(ids))
 
     def rounded(self, ids: Iterable[str]) -> tuple[str, ...]:
         """Return those of some questions whose answers are amounts, rounded at random."""

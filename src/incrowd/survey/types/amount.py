@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import model_validator
 
 from incrowd.accountant.schema import Domain
-from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.catalog.sentences import Sentence, sentence, translatable
 from incrowd.survey.forms import EDGES, DesignForm, PageField
 from incrowd.survey.question import AnswerColumn, Read, listed
 from incrowd.survey.toml import Mistake
@@ -72,7 +72,7 @@ class Amount(WithEdges):
 
     def described(self, named: tuple[str, ...]) -> str:
         """Return the edges."""
-        return f"a number, rounded at random to one of the two edges around it: {listed(named)}"
+        return translatable("survey.edges-of-number", answers=listed(named))
 
     def read(self, column: AnswerColumn[Read]) -> Read:
         """Return the edges around a number."""

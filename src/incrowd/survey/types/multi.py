@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field, model_validator
 
 from incrowd.accountant.schema import Domain
-from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.catalog.sentences import Sentence, sentence, translatable
 from incrowd.survey.forms import OPTIONS, DesignForm, KeyInput, PageField
 from incrowd.survey.question import (
     CLOSE,
@@ -106,7 +106,7 @@ class Multi(WithOptions):
 
     def described(self, named: tuple[str, ...]) -> str:
         """Return how many of the options."""
-        return f"at most {self.at_most:,} of {listed(named)}"
+        return translatable("survey.some-answers", most=self.at_most, answers=listed(named))
 
     def read(self, column: AnswerColumn[Read]) -> Read:
         """Return some options."""

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self, TypeGuard
 
 from pydantic import Field, field_validator, model_validator
 
-from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.catalog.sentences import Sentence, sentence, translatable
 from incrowd.errors import Unfit
 from incrowd.survey.conditions import AnswerComparison, AtLeast, IsAnswer
 from incrowd.survey.forms import EDGES, DesignForm, PageField
@@ -96,7 +96,7 @@ class Number(WithEdges):
 
     def described(self, named: tuple[str, ...]) -> str:
         """Return the ranges."""
-        return f"a number, of which only its range is sent: {listed(named)}"
+        return translatable("survey.range-of-number", answers=listed(named))
 
     def read(self, column: AnswerColumn[Read]) -> Read:
         """Return the bin of a number."""

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.schema import Domain
-from incrowd.catalog.sentences import Sentence, sentence
+from incrowd.catalog.sentences import Sentence, sentence, translatable
 from incrowd.errors import Unfit
 from incrowd.survey.forms import DesignForm, PageField
 from incrowd.survey.question import AnswerColumn, AnyQuestion, Read
@@ -92,18 +92,12 @@ class Text(AnyQuestion):
 
     def described(self, named: tuple[str, ...]) -> str:
         """Describe what is sent."""
-        words = f"{self.hashes} hash{'es' if self.hashes > 1 else ''}"
-        return f"any word, of which only {words} with {self.block} values are sent"
+        return translatable("survey.hashes-of-word", hashes=self.hashes, values=self.block)
 
     @property
     def advice(self) -> str:
         """Advice on what a text question can and cannot estimate."""
-        return (
-            f"{self.id} is for a word, not for free text: of its {self.bits:,} bits "
-            "`estimate --words` counts the words of a list that you bring, and no others can "
-            "be found. If you have that list now, ask a choice: it is sharper, and can be "
-            "crossed with other questions."
-        )
+        return translatable("survey.advice-on-words", id=self.id, bits=self.bits)
 
     def read(self, column: AnswerColumn[Read]) -> Read:
         """Return a word."""

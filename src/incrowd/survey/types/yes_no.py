@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from incrowd.accountant.schema import Domain
+from incrowd.catalog.sentences import translatable
 from incrowd.survey.forms import DesignForm, PageField
 from incrowd.survey.question import AnswerColumn, AnyQuestion, Read
 
 RARE = 0.1  # of all people say yes, if answers are uneven
+
+
+_SPOKEN = {"yes": "estimation.yes", "no": "estimation.no"}
 
 
 class YesNo(AnyQuestion):
@@ -47,7 +51,12 @@ class YesNo(AnyQuestion):
 
     def described(self, named: tuple[str, ...]) -> str:
         """Return both answers."""
-        return " or ".join(named)
+        one, other = named
+        return translatable("survey.either-answer", one=one, other=other)
+
+    def spoken(self, answer: str) -> str:
+        """Return an answer without a label, known in all languages."""
+        return translatable(_SPOKEN[answer]) if answer in _SPOKEN else super().spoken(answer)
 
     def read(self, column: AnswerColumn[Read]) -> Read:
         """Read yes or no."""
