@@ -118,7 +118,7 @@ def test_the_survey_is_the_draft_with_what_was_changed(journey):
     drafted["privacy"]["epsilon"] = 2.0
     written = tomllib.loads((folder / "surveys/ill-at-work/survey.toml").read_text())
     assert written == drafted
-    assert seen["regression"] == "ill_at_work ~ sector"
+    assert seen["regression"] == "Did you come to work although you were ill? ~ sector"
 
 
 def test_the_plan_is_that_of_the_command(journey, tmp_path):

@@ -157,9 +157,10 @@ function showInPreview() {
   if (number && frame) lookFor(frame, `q${number}-error`, 50);
 }
 
-/** Scrolls the preview to the question with an element, once its page is there. */
+/** Scrolls the preview to the question with an element, once its page is there with its style. */
 function lookFor(frame, id, times) {
-  const shown = frame.contentDocument?.getElementById(id)?.closest(".item, .question");
+  const page = frame.contentDocument;
+  const shown = page?.readyState === "complete" && page.getElementById(id)?.closest(".item, .question");
   if (!shown) {
     if (times) looking = setTimeout(() => lookFor(frame, id, times - 1), 200);
     return;
@@ -169,7 +170,8 @@ function lookFor(frame, id, times) {
   for (let each = shown; each !== part; each = each.parentElement) each.hidden = false; // also if it has a condition
   shown.style.outline = "3px solid #6cb0f5";
   shown.style.outlineOffset = "4px";
-  frame.contentWindow.scrollTo(0, shown.getBoundingClientRect().top + frame.contentWindow.scrollY - 24);
+  const top = shown.getBoundingClientRect().top + frame.contentWindow.scrollY - 24;
+  frame.contentWindow.scrollTo({ top, behavior: "instant" });
 }
 document.addEventListener("htmx:after:swap", () => setTimeout(showInPreview));
 showInPreview();
