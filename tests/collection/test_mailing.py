@@ -124,6 +124,19 @@ class TestAList:
             read(text)
         assert not re.search("Ada|Bo|x.example", str(refused.value), re.IGNORECASE)
 
+    @pytest.mark.parametrize("beside", ["m@x.example", "Meier", "Accounting"])
+    def test_has_a_last_person_who_is_called_max(self, beside):
+        """In files of answers, a row "max" below the people is left out."""
+        rows = (("Zoë", "z@x.example"), ("Eva", "e@x.example"), ("Max", beside))
+        book, file = openpyxl.Workbook(), io.BytesIO()
+        for row in (("Name", "more"), *rows):
+            book.active.append(row)
+        book.save(file)
+        file.seek(0)
+        text = "\n".join(map(",".join, (("Name", "more"), *rows)))
+        for data in (file, io.BytesIO(text.encode())):
+            assert address_list(data).rows == rows
+
     def test_is_not_shown_by_accident(self):
         assert "Ada" not in repr(read("name\nAda\n"))
 

@@ -155,10 +155,14 @@ def _is_after(row: Row, above: Sequence[Row]) -> bool:
     width = max(map(_filled, above), default=0)
     if cell in values or width < 2:
         return False
-    if cell.casefold().rstrip(" :.=") in _TOTALS:
-        return True
+    if _is_total(cell):  # a person can be called Max: words beside it are her answers
+        return all(_NUMBER.fullmatch(each) or _is_total(each) for each in row[place + 1 :] if each)
     alone = _filled(row) == 1
     return alone and (bool(_NOTE.match(cell)) or (width > 2 and is_unlike(cell, values)))
+
+
+def _is_total(cell: str) -> bool:
+    return cell.casefold().rstrip(" :.=") in _TOTALS
 
 
 def is_unlike(cell: str, values: Sequence[str]) -> bool:
