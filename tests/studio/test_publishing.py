@@ -317,6 +317,12 @@ class TestTheChoices:
 
 
 class TestTheSteps:
+    def test_a_page_at_the_service_needs_no_web_host(self, browser, planned):
+        assert "for any web host" in browser.get(f"{PAGE}?step=page").text
+        choose(browser, page="service", survey_page="")
+        page = browser.get(f"{PAGE}?step=page").text
+        assert "nothing has to be copied" in page and "for any web host" not in page
+
     def test_one_shuffler_from_the_key_to_the_page(self, browser, planned, tmp_path):
         assert states(planned)["choices"] == "next" and states(planned)["package"] == "later"
         choose(browser)

@@ -41,6 +41,11 @@ STATES: dict[StepState, Phrase] = {
 }
 PAGE, CARD, CODES, PRINTED = "public", "card.html", "codes.csv", "codes.html"
 PACKAGE = "for-"  # folders of files for colleagues
+PAGE_ANYWHERE = phrase("A folder of files for any web host. Ideally, neither side runs the host.")
+PAGE_AT_SERVICE = phrase(
+    "The service of your colleague shows the page under its own address, so nothing has to be "
+    "copied."
+)
 
 
 @dataclass(frozen=True)
@@ -274,8 +279,8 @@ def _before_bundle(
             ("plan", "choices"),
             action=True,
             note=phrase(
-                "For each colleague, one archive with settings, a container, a unit, and a sheet "
-                "of instructions. It contains no secret."
+                "For each colleague, one archive with all that is needed to run the service, and a "
+                "sheet that says what to do. It contains no secret."
             ),
         ),
         Step(
@@ -349,6 +354,8 @@ def package_copies(
 
 def _after_bundle(project: Project, publication: Publication, bundle: Bundle | None) -> list[Step]:
     folder, file = project.path, bundle_path(publication)
+    address = publication.addresses.get(publication.maker)
+    hosted = bool(address) and publication.survey_page == address
     opened = any((folder / FOLDERS["collector"] / "opened").glob("release-*"))
     running = [each for each in publication.services if each != "collector"]
     items = [
@@ -360,7 +367,7 @@ def _after_bundle(project: Project, publication: Publication, bundle: Bundle | N
             bundle is not None and _pinned(folder / PAGE / "index.html", bundle),
             ("bundle",),
             action=True,
-            note=phrase("A folder of files for any web host. Ideally, neither side runs the host."),
+            note=PAGE_AT_SERVICE if hosted else PAGE_ANYWHERE,
         ),
         Step(
             "card",
