@@ -41,7 +41,8 @@ def test_a_comparison_is_a_document_with_its_tables_and_notes():
     assert "known seed 3" in paragraphs(file)[1]
     tables = [[[c.text for c in row.cells] for row in each.rows] for each in file.tables]
     assert tables == [[[*t.headings], *map(list, t.lines)] for t in view.tables]
-    assert [each for each in paragraphs(file) if each in view.notes] == list(view.notes)
+    notes = [f"{note[0].upper()}{note[1:]}".removesuffix(".") + "." for note in view.notes]
+    assert [each for each in paragraphs(file) if each in notes] == notes
     assert len(file.inline_shapes) == len(result.plots()) > 0
 
 

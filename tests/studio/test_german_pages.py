@@ -1,5 +1,8 @@
 """No page of a German studio has an English sentence: one project, from the design to its files."""
 
+import io
+
+import docx
 import numpy as np
 import pytest
 
@@ -7,8 +10,11 @@ import incrowd
 from incrowd.simulation import invented
 from incrowd.studio.access import SessionKeys
 from incrowd.studio.app import application
+from incrowd.studio.evidence import WIZARD
+from incrowd.studio.packages import page_sheet, sheet_of
 from incrowd.studio.pages import Studio
 from incrowd.studio.projects import Projects
+from incrowd.studio.publication import load_publication, parsed, save_publication
 from tests.conftest import one_in
 from tests.oracles.german_pages import english_in, texts_of_page
 from tests.oracles.studio import ORIGIN, PORT, Browser, JobsHere
@@ -148,3 +154,44 @@ def test_no_page_has_an_english_sentence(page, path):
     texts = texts_of_page(page(path).text)
     assert len(texts) > 10
     assert english(texts) == {}
+
+
+EXPORTS = (
+    "view=tables&tables=raucht&tables=laune,raucht",
+    "view=regress&outcome=raucht&on=laune",
+    "view=compare&first=laune&second=raucht",
+)
+MOST_LETTERS = 60  # of what need not be a sentence
+
+
+def texts_of_document(content):
+    """The texts of a Word document: those of its paragraphs, and of the cells of its tables."""
+    document = docx.Document(io.BytesIO(content))
+    cells = [cell for table in document.tables for row in table.rows for cell in row.cells]
+    paragraphs = [each.text for each in document.paragraphs if each.text.strip()]
+    return paragraphs, [each.text for each in cells if each.text.strip()]
+
+
+@pytest.mark.parametrize("choice", one_in(3, EXPORTS))
+def test_no_document_of_results_has_an_english_sentence(page, choice):
+    answer = page(f"/p/klima/results/file?source=reports.parquet&format=docx&{choice}")
+    paragraphs, cells = texts_of_document(answer.content)
+    assert len(paragraphs) > 5
+    assert english([*paragraphs, *cells]) == {}
+    sentences = [text for text in paragraphs if len(text) > MOST_LETTERS]
+    questions = ("laune: ", "raucht: ")
+    small = [text for text in sentences if text[0].islower()]
+    assert [text for text in small if not text.startswith(questions)] == []
+
+
+@pytest.mark.parametrize("mixers", [1, 2])
+def test_no_step_of_publishing_and_no_sheet_has_an_english_sentence(project, page, mixers):
+    publication = parsed({"mixers": mixers, "here": "collector", **TERMS})
+    save_publication(project, publication, load_publication(project)[1])
+    for step in WIZARD:
+        assert english(texts_of_page(page(f"/p/klima/publish?step={step}").text)) == {}, step
+    survey, plan = project.survey(), incrowd.Plan.load(project.plan_path)
+    for service in publication.theirs:
+        sheet = sheet_of(publication, survey, plan, service, "de")
+        assert english(texts_of_page(sheet)) == {}, service
+    assert english(texts_of_page(page_sheet(survey, publication, "de"))) == {}

@@ -91,16 +91,26 @@ def _of_view(result: Result, language: str) -> Iterator[DocumentPart]:
     """Yield the parts of a result that has no report of its own."""
     view = result.view()
     for text in promised(result)[bool(result.invented) :]:
+        yield Paragraph(_as_sentence(text))
+    for text in view.legend:
         yield Paragraph(text)
-    for text in (*view.legend, *view.lines):
-        yield Paragraph(text)
+    for text in view.lines:
+        yield Paragraph(_as_sentence(text))
     for picture in pictures(result, language):
         yield Heading(picture.title, 2)
         yield _picture(picture)
     for table in view.tables:
         yield from _numbers(table)
     for text in view.notes:
-        yield Paragraph(text, "quiet")
+        yield Paragraph(_as_sentence(text), "quiet")
+
+
+def _as_sentence(text: str) -> str:
+    """Return a text with a capital letter at its beginning, and a period at its end."""
+    ended = text.endswith((".", ":", "?"))
+    return translatable(
+        "presentation.with-capital" if ended else "presentation.with-period", text=text
+    )
 
 
 def _picture(picture: Picture) -> PlacedPicture:
@@ -112,7 +122,7 @@ def _numbers(table: Numbers) -> Iterator[DocumentPart]:
     widths = (2.0, *(1.0,) * (len(table.headings) - 1))
     yield Grid(table.headings, table.lines, widths, figures=True)
     for text in table.notes:
-        yield Paragraph(text, "quiet")
+        yield Paragraph(_as_sentence(text), "quiet")
 
 
 # --- the report of estimates ------------------------------------------------------------------
