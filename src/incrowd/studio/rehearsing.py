@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 from starlette.requests import Request
@@ -18,7 +20,7 @@ from incrowd.studio.pages import Studio, form_of, language_of, lines, render, ro
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import load_publication, needs_no_crowd
 from incrowd.studio.sources import REHEARSAL, sources
-from incrowd.studio.titles import table_title, titles_of
+from incrowd.studio.titles import CROSS, answer_title, table_title, titles_of
 from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
 
@@ -66,6 +68,7 @@ async def _page(
         "percent": lambda share: percent(share, language_of(request)),
         "titles": titles_of(survey, language_of(request)) if (survey := parts["survey"]) else {},
         "table_title": table_title,
+        "answers_title": partial(answers_title, survey, language_of(request)),
         "mistakes": mistakes,
     }
     parts |= _progress(job)
@@ -109,6 +112,18 @@ def summary(project: Project) -> dict[str, Any] | None:
     except (OSError, ValueError, LookupError, TypeError):
         return None
     return facts
+
+
+def answers_title(
+    survey: Survey | None, language: str, ids: Sequence[str], answers: Sequence[str]
+) -> str:
+    """Return what people read for the answers of a cell, or the answers themselves if the survey
+    has no such questions any longer."""
+    there = {each.id for each in survey.questions} if survey else set()
+    return CROSS.join(
+        answer_title(survey, id, answer, language) if survey and id in there else answer
+        for id, answer in zip(ids, answers, strict=True)
+    )
 
 
 def percent(share: float, language: str) -> str:
