@@ -433,6 +433,13 @@ def test_changes_that_are_impossible_are_refused(browser, project, kind, chosen)
     assert project.survey_path.read_text() == SURVEY
 
 
+def test_a_comparison_without_a_change_is_refused(browser, project):
+    sent = fields(browser.get("/p/work/precision").text) | {"kind": ""}
+    for headers in (HTMX, {}):
+        response = browser.post("/p/work/precision/what-if", data=sent, headers=headers)
+        assert response.status_code == 422 and "kind" in response.text
+
+
 def test_a_wanted_table_is_compared_and_applied(browser, project):
     sent = fields(browser.get("/p/work/precision").text) | {"crowd": "7000"}
     sent |= {"kind": "table", "table-chosen": ["bullied", "sex"]}

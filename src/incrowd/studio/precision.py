@@ -48,7 +48,7 @@ from incrowd.studio.pages import (
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.studio.titles import QuestionTitles, table_title, titles_in, titles_of
 from incrowd.studio.versions import versions_of
-from incrowd.studio.what_if import compared, mergeable, operation_of
+from incrowd.studio.what_if import KINDS, compared, mergeable, operation_of
 from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
 from incrowd.survey.participation import answers_for
@@ -521,6 +521,8 @@ async def compare(studio: Studio, request: Request) -> Response:
     shown = screen(studio.project(request), form := await form_of(request))
     kind, chosen = chosen_change(form)
     try:
+        if not kind:  # nothing but the typed values would change
+            raise UsageError.of("kind", "shared.use-one-of", value=kind, choices=KINDS)
         change = await asyncio.to_thread(_compared, shown, kind, chosen, language_of(request))
     except IncrowdError as error:
         if is_fragment(request):
