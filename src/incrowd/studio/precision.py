@@ -48,7 +48,7 @@ from incrowd.studio.pages import (
 from incrowd.studio.projects import ConflictError, Project
 from incrowd.studio.titles import QuestionTitles, table_title, titles_in, titles_of
 from incrowd.studio.versions import versions_of
-from incrowd.studio.what_if import KINDS, compared, mergeable, operation_of
+from incrowd.studio.what_if import compared, mergeable, operation_of
 from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey
 from incrowd.survey.participation import answers_for
@@ -90,11 +90,13 @@ class Screen(NamedTuple):
     now: SurveyDocument
     typed: dict[str, str]
 
-    def operations(self, kind: str = "", chosen: Sequence[str] = ()) -> list[Operation]:
-        """Return the operations of the typed values and of another change. Raises UsageError."""
+    def operations(self, kind: str | None = None, chosen: Sequence[str] = ()) -> list[Operation]:
+        """Return the operations of the typed values, and of another change. Raises UsageError."""
         content = self.shown.content
         typed = [*value_operations(content, self.typed), *share_operations(content, self.typed)]
-        return [*typed, operation_of(changed(content, *typed), kind, chosen)] if kind else typed
+        if kind is None:
+            return typed
+        return [*typed, operation_of(changed(content, *typed), kind, chosen)]
 
     def survey(self, operations: Sequence[Operation] | None = None) -> Survey:
         """Return the survey in the file after some operations, or with the typed values.
@@ -293,7 +295,7 @@ async def _save(
     does not."""
 
     def save() -> SurveyDocument:
-        edits = shown.operations(kind, chosen)
+        edits = shown.operations(kind or None, chosen)
         shown.survey(edits)
         return shown.project.change(*edits, expected=expected_version(form)).after
 
@@ -521,8 +523,6 @@ async def compare(studio: Studio, request: Request) -> Response:
     shown = screen(studio.project(request), form := await form_of(request))
     kind, chosen = chosen_change(form)
     try:
-        if not kind:  # nothing but the typed values would change
-            raise UsageError.of("kind", "shared.use-one-of", value=kind, choices=KINDS)
         change = await asyncio.to_thread(_compared, shown, kind, chosen, language_of(request))
     except IncrowdError as error:
         if is_fragment(request):
