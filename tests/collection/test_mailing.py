@@ -313,6 +313,19 @@ class TestWords:
             letter_facts(bundle, PAGE, {"collector": "Institute"}), ENGLISH
         )
 
+    @pytest.mark.parametrize("alone", [True, False])
+    def test_an_address_of_this_machine_names_nobody(self, alone):
+        here = {"shuffler": "http://localhost:8100", "collector": "http://127.0.0.1:8101"}
+        bundle = INVITED.model_copy(
+            update={"addresses": INVITED.addresses.model_copy(update=here), "local_only": alone}
+        )
+        for style, said in ((ENGLISH, "tried out"), (GERMAN, "ausprobiert")):
+            text = letter_text(letter_facts(bundle, PAGE), style)
+            assert said in text and "localhost" not in text and "127.0.0.1" not in text
+        named = {"shuffler": "University", "collector": "Institute"}
+        text = letter_text(letter_facts(bundle, PAGE, named), ENGLISH)
+        assert "Institute" in text and "tried out" not in text
+
     def test_a_promise_that_is_practically_none_says_so(self):
         """That of the vectors has an epsilon of 46; one of 1 is e times."""
         assert FACTS.guarantee.epsilon > 40

@@ -247,7 +247,7 @@ class TestTheChoices:
         assert stated["introduction"] == PARAGRAPHS
         assert stated["opens"] == "2027-03-01T08:00:00Z" and stated["mixers"] == 1
         page = html.unescape(browser.get(TERMS).text)
-        for name in ("organization-shuffler", "period", "introduction", "invitations"):
+        for name in ("period", "introduction", "invitations"):
             assert FORM[name].replace("\r\n", "\n") in page
 
     @pytest.mark.parametrize(
@@ -318,10 +318,39 @@ class TestTheChoices:
 
 class TestTheSteps:
     def test_a_page_at_the_service_needs_no_web_host(self, browser, planned):
-        assert "for any web host" in browser.get(f"{PAGE}?step=page").text
+        assert "for any web server" in browser.get(f"{PAGE}?step=page").text
         choose(browser, page="service", survey_page="")
         page = browser.get(f"{PAGE}?step=page").text
-        assert "nothing has to be copied" in page and "for any web host" not in page
+        assert "Nothing has to be copied" in page and "for any web server" not in page
+
+    def test_a_page_at_the_service_follows_its_address(self, browser, planned):
+        choose(browser, **{"page": "service", "survey_page": "", "address-shuffler": ""})
+        page = browser.get(f"{PAGE}?step=page").text
+        assert "Nothing has to be copied" in page
+        choose(browser, **{"survey_page": "", "address-shuffler": "https://new.example"})
+        chosen, _ = load_publication(planned)
+        assert chosen.survey_page == "https://new.example"
+
+    def test_names_are_asked_where_the_choice_is_made(self, browser, planned):
+        choose(browser)
+        page = browser.get(f"{PAGE}?step=who").text
+        for name, organization in (("shuffler", "Computing Center"), ("collector", "Institute")):
+            assert re.search(f'name="organization-{name}"[^>]*value="{organization}"', page)
+        assert 'name="organization-shuffler"' not in browser.get(TERMS).text
+
+    @pytest.mark.parametrize("names", [True, False])
+    def test_a_sheet_has_no_invalid_address_and_the_chosen_time_zone(self, browser, planned, names):
+        none = {"organization-shuffler": "", "organization-collector": ""}
+        choose(browser, reach="hand", zone="Asia/Kolkata", **({} if names else none))
+        do(browser, "package")
+        sheet = (planned.path / "for-shuffler" / "sheet.html").read_text()
+        assert ".invalid" not in sheet and "handed over as a file" in sheet
+        assert ("Institute, we" in sheet) == names
+        assert "April 1, 2027, 1:30 a.m. (UTC+5:30)" in sheet  # 20:00 on March 31 in UTC
+
+    def test_an_unknown_time_zone_is_that_of_this_machine(self):
+        for zone in ("", "Nowhere/Town", "../../etc/passwd"):
+            assert Publication(zone=zone).time_zone is None
 
     def test_one_shuffler_from_the_key_to_the_page(self, browser, planned, tmp_path):
         assert states(planned)["choices"] == "next" and states(planned)["package"] == "later"

@@ -19,7 +19,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from incrowd.collection.claims import bundle_guarantee
-from incrowd.collection.protocol.addresses import Link, is_by_hand, location, short
+from incrowd.collection.protocol.addresses import Link, is_by_hand, is_loopback, location, short
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
 from incrowd.encoding.formats.isolated import content
 from incrowd.encoding.formats.reader import Request
@@ -191,12 +191,17 @@ def _runs(
             "collector": runs.collector,
         }
     by_hand = is_by_hand(bundle.collector_address)
-    host = "" if by_hand else location(bundle.collector_address)
+    host = "" if by_hand else _host(bundle.collector_address)
     collector = organizations.get("collector") or host
     if bundle.one_party:
-        return {"collector": collector or location(bundle.upload_address)}
-    shuffler = organizations.get("shuffler") or location(bundle.upload_address)
+        return {"collector": collector or _host(bundle.upload_address)}
+    shuffler = organizations.get("shuffler") or _host(bundle.upload_address)
     return {"shuffler": shuffler, **({"collector": collector} if collector else {})}
+
+
+def _host(address: str) -> str:
+    """Return the host of an address; "" for one of this machine, which says nothing to others."""
+    return "" if is_loopback(address) else location(address)
 
 
 def letter_style(bundle: Bundle, language: str = "", zone: tzinfo | None = None) -> LetterStyle:

@@ -43,7 +43,8 @@ OrganizationRole = Literal["shuffler", "inviter", "first", "second", "collector"
 class LetterFacts:
     """The facts about a collection that its invitations state.
 
-    closes: in UTC. runs: the organization, or the host, of each service. short: the beginning of
+    closes: in UTC. runs: the organization, or the host, of each service; "" for a machine
+    that only tries it out. short: the beginning of
     the bundle's digest. page: the address of the survey page, or "" if people answer with the
     program. link: the link without an invitation. cells: whether answers travel in pieces. codes:
     whether people need an invitation.
@@ -192,7 +193,10 @@ def _unbraced(text: str) -> str:
 
 def _runs(facts: LetterFacts) -> Sentence:
     """Return who runs which service."""
-    names: dict[str, Any] = {name: _unbraced(text) for name, text in facts.runs.items()}
+    names: dict[str, Any] = {
+        name: _unbraced(text) if text else sentence("letters.trial")
+        for name, text in facts.runs.items()
+    }
     if "inviter" in names:
         return Sentence("letters.runs-mixers", names)
     if "shuffler" not in names:

@@ -22,7 +22,6 @@ from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.projects import Project
 from incrowd.studio.publication import (
     FOLDERS,
-    NAMES,
     TERMS,
     Publication,
     ServiceRole,
@@ -41,10 +40,12 @@ STATES: dict[StepState, Phrase] = {
 }
 PAGE, CARD, CODES, PRINTED = "public", "card.html", "codes.csv", "codes.html"
 PACKAGE = "for-"  # folders of files for colleagues
-PAGE_ANYWHERE = phrase("A folder of files for any web host. Ideally, neither side runs the host.")
+PAGE_ANYWHERE = phrase(
+    "A folder of files for any web server. Best is one that none of the organizations of this "
+    "survey runs."
+)
 PAGE_AT_SERVICE = phrase(
-    "The service of your colleague shows the page under its own address, so nothing has to be "
-    "copied."
+    "The service itself shows the page, under its own address. Nothing has to be copied."
 )
 
 
@@ -355,7 +356,7 @@ def package_copies(
 def _after_bundle(project: Project, publication: Publication, bundle: Bundle | None) -> list[Step]:
     folder, file = project.path, bundle_path(publication)
     address = publication.addresses.get(publication.maker)
-    hosted = bool(address) and publication.survey_page == address
+    hosted = publication.page_at_service or (bool(address) and publication.survey_page == address)
     opened = any((folder / FOLDERS["collector"] / "opened").glob("release-*"))
     running = [each for each in publication.services if each != "collector"]
     items = [
@@ -441,11 +442,6 @@ def _pinned(path: Path, content: Bundle | Plan) -> bool:
     """Return whether a page names the digest of a bundle or of a plan."""
     digest = content.digest.hex() if isinstance(content, Bundle) else content.digest
     return path.exists() and digest in path.read_text(encoding="utf-8", errors="replace")
-
-
-def who(publication: Publication, service: ServiceRole) -> str | Phrase:
-    """Return the organization that runs a service, or the service's name."""
-    return publication.organizations.get(service) or NAMES[service]
 
 
 _RECEIVES: dict[int, ServiceRole] = {1: "shuffler", 2: "first"}  # the service that uploads go to

@@ -218,7 +218,7 @@ def _parts(project: Project, state: InvitingState, language: str) -> dict[str, A
     if bundle is None:
         return parts
     facts, usual = facts_of(bundle, publication), letter_language(bundle.wording.language)
-    style = LetterStyle(language if language in LANGUAGES else usual)
+    style = LetterStyle(language if language in LANGUAGES else usual, publication.time_zone)
     columns = own_columns(state.named)
     table = codes_file(project, publication)
     return parts | {
@@ -239,7 +239,7 @@ def _parts(project: Project, state: InvitingState, language: str) -> dict[str, A
         "letters": LETTERS,
         "templates": TEMPLATES,
         "posters": POSTERS,
-        "reminders": reminders(facts),
+        "reminders": reminders(facts, publication),
     }
 
 
@@ -253,13 +253,13 @@ def facts_of(bundle: Bundle, publication: Publication) -> LetterFacts:
     return letter_facts(bundle, publication.survey_page, named)
 
 
-def reminders(facts: LetterFacts) -> tuple[ReminderText, ...]:
+def reminders(facts: LetterFacts, publication: Publication) -> tuple[ReminderText, ...]:
     """Return the reminder in each language."""
-    return tuple(_reminder(facts, tag, name) for tag, name in LANGUAGES.items())
+    return tuple(_reminder(facts, publication, tag, name) for tag, name in LANGUAGES.items())
 
 
-def _reminder(facts: LetterFacts, tag: str, name: str) -> ReminderText:
-    style = LetterStyle(tag)
+def _reminder(facts: LetterFacts, publication: Publication, tag: str, name: str) -> ReminderText:
+    style = LetterStyle(tag, publication.time_zone)
     text, title = reminder_text(facts, style), reminder_subject(facts, style)
     mail = f"mailto:?subject={quote(title)}&body={quote(text.replace(chr(10), chr(13) + chr(10)))}"
     return ReminderText(tag, name, text, mail)
@@ -322,7 +322,8 @@ def _content(project: Project, state: InvitingState, language: str, name: str) -
     files: Mapping[str, Phrase] = TABLES | LETTERS | TEMPLATES | POSTERS
     if bundle is None or name not in files:
         raise UsageError.of("file", "shared.use-one-of", value=name, choices=[*files])
-    facts, style = facts_of(bundle, publication), LetterStyle(language)
+    facts = facts_of(bundle, publication)
+    style = LetterStyle(language, publication.time_zone)
     columns = own_columns(state.named)
     text = state.texts.get(language) or letter_text(facts, style, columns)
     kind, _, ending = name.rpartition(".")

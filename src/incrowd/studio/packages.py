@@ -18,12 +18,13 @@ from incrowd.collection.hosting import GIVEN, PLAN, TERMS
 from incrowd.collection.inviter.keeper import INVITATIONS
 from incrowd.collection.page.files import HOSTS
 from incrowd.collection.protocol.addresses import host, is_by_hand, is_loopback
+from incrowd.collection.protocol.bundle import as_time
 from incrowd.collection.settings import SERVICES as KINDS
 from incrowd.collection.settings import ServiceSettings, StoreSettings
 from incrowd.plans import Plan
 from incrowd.plans.slots import invented
+from incrowd.presentation.letters import LetterStyle
 from incrowd.presentation.shell import rendered
-from incrowd.studio.evidence import who
 from incrowd.studio.language import in_language
 from incrowd.studio.publication import (
     FOLDERS,
@@ -138,7 +139,7 @@ def sheet_of(
     publication: Publication, survey: Survey, plan: Plan, service: ServiceRole, language: str
 ) -> str:
     """Return the page for the colleague who runs a service: what to promise, what to do."""
-    address = publication.addresses[service]
+    address, style = publication.addresses[service], LetterStyle(language, publication.time_zone)
     parts: dict[str, Any] = {
         "_": partial(in_language_of, language),
         "language": language,
@@ -151,7 +152,8 @@ def sheet_of(
         "folder": FOLDERS[service],
         "folders": FOLDERS,
         "publication": publication,
-        "who": partial(who, publication),
+        "opens": style.date(as_time(publication.opens)),
+        "closes": style.date(as_time(publication.closes)),
         "plan": plan,
         "least": needed_people(survey, plan),
         "invented": invented(plan),

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import tomlkit
 from pydantic import AfterValidator, Field, ValidationError, field_validator
@@ -42,8 +43,8 @@ NONE: Strength = "practically-none"
 MOST = EPSILONS[-1]  # the largest epsilon that the studio publishes
 # Choices that can change after publication: bundles with one mixer name no organizations.
 _IN_NO_BUNDLE = {
-    1: {"survey_page", "invitations", "organizations"},
-    2: {"survey_page", "invitations"},
+    1: {"survey_page", "page_at_service", "zone", "invitations", "organizations"},
+    2: {"survey_page", "page_at_service", "zone", "invitations"},
 }
 DISPOSED_AFTER = timedelta(days=30)
 
@@ -96,7 +97,9 @@ class Publication(Frozen):
     mixers: 1 for a shuffler, 2 for two mixers and an inviter. here: what the person at this studio
     runs. organizations, addresses: by service. keys: public keys that others sent, by the fields
     `first`, `second`, `second_configuration` and `collector`. survey_page: the address of the page
-    where people answer. invitations: their number, or 0 if anyone who has the link may answer.
+    where people answer. page_at_service: whether that is always the service that makes the bundle.
+    zone: the time zone in which the times were chosen, such as "Europe/Berlin". invitations: their
+    number, or 0 if anyone who has the link may answer.
     """
 
     mixers: Literal[1, 2] = 1
@@ -105,12 +108,14 @@ class Publication(Frozen):
     addresses: dict[ServiceRole, FormAddress] = Field(default_factory=dict)
     keys: dict[str, str] = Field(default_factory=dict)
     survey_page: FormAddress = ""
+    page_at_service: bool = False
     language: str = ""
     introduction: str = ""
     period: str = ""
     opens: FormTime = ""
     closes: FormTime = ""
     disposes: FormTime = ""
+    zone: str = ""
     invitations: int = 0
 
     @field_validator("invitations")
@@ -146,6 +151,15 @@ class Publication(Frozen):
     def maker(self) -> ServiceRole:
         """The service that makes the bundle."""
         return self.services[0]
+
+    @property
+    def time_zone(self) -> ZoneInfo | None:
+        """The time zone in which the times were chosen; None if it is not known."""
+        if not self.zone:
+            return None
+        with suppress(OSError, ValueError, ZoneInfoNotFoundError):
+            return ZoneInfo(self.zone)
+        return None
 
     def dumps(self) -> str:
         """Return the text of the file."""

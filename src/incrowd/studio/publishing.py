@@ -80,6 +80,7 @@ from incrowd.studio.publication import (
     FILE,
     FOLDERS,
     NAMES,
+    SERVICES,
     Here,
     Publication,
     ServiceRole,
@@ -423,7 +424,9 @@ def values_of(publication: Publication) -> dict[str, str]:
     addresses = publication.addresses
     if addresses.get("collector"):
         values["reach"] = HAND if is_by_hand(addresses["collector"]) else NETWORK
-    if publication.survey_page:
+    if publication.page_at_service:
+        values["page"] = WITH_SERVICE
+    elif publication.survey_page:
         hosted = publication.survey_page == addresses.get(publication.maker)
         values["page"] = WITH_SERVICE if hosted else ELSEWHERE
     return {name: text for name, text in values.items() if text}
@@ -448,7 +451,7 @@ def fields_of(form: Mapping[str, str], before: Publication | None = None) -> dic
     number.
     """
     fields: dict[str, Any] = (before or Publication()).model_dump()
-    for name in ("survey_page", "language", "introduction", "period"):
+    for name in ("survey_page", "language", "introduction", "period", "zone"):
         if name in form:
             fields[name] = form[name].strip()
     fields |= {name: _time(form[name].strip()) for name in TIMES if name in form}
@@ -487,10 +490,12 @@ def _ways(form: Mapping[str, str], fields: Mapping[str, Any]) -> dict[str, Any]:
     addresses = dict(fields["addresses"])
     if form.get("reach") == HAND:
         addresses["collector"] = BY_HAND
-    page = fields["survey_page"]
-    if form.get("page") == WITH_SERVICE:
-        page = addresses.get("inviter" if fields["mixers"] == 2 else "shuffler", "")
-    return {"addresses": addresses, "survey_page": page}
+    page, hosted = fields["survey_page"], fields["page_at_service"]
+    if "page" in form:
+        hosted = form["page"] == WITH_SERVICE
+    if hosted:
+        page = addresses.get(SERVICES[fields["mixers"]][0], "")
+    return {"addresses": addresses, "survey_page": page, "page_at_service": hosted}
 
 
 def _time(text: str) -> str:

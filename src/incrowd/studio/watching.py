@@ -296,7 +296,7 @@ def reminder_parts(project: Project) -> dict[str, Any]:
     if bundle is None or system() >= as_time(bundle.closes):
         return {"reminders": ()}
     facts = facts_of(bundle, publication)
-    return {"facts": facts, "reminders": reminders(facts)}
+    return {"facts": facts, "reminders": reminders(facts, publication)}
 
 
 def state_parts(project: Project, followed: Followed) -> dict[str, Any]:

@@ -17,7 +17,15 @@ for (const input of document.querySelectorAll(".times input[type=datetime-local]
   })
 }
 const times = document.querySelector(".times[data-zone]")
-if (times) document.querySelector("#zone").textContent = times.dataset.zone.replace("{zone}", Intl.DateTimeFormat().resolvedOptions().timeZone)
+if (times) {
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+  document.querySelector("#zone").textContent = times.dataset.zone.replace("{zone}", zone)
+  const sent = document.createElement("input")
+  sent.type = "hidden"
+  sent.name = "zone"
+  sent.value = zone
+  times.append(sent)
+}
 
 const form = document.querySelector("#choices-form")
 if (form) {
