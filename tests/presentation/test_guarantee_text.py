@@ -1,5 +1,6 @@
 """The sentences: every code has one, and what they say of three records is true of them."""
 
+import math
 from typing import get_args
 
 import pytest
@@ -10,10 +11,14 @@ from incrowd.plans.plan import Assumption, PlanAssumption, Reduction
 from incrowd.presentation import guarantee_text
 from incrowd.presentation.guarantee_text import (
     assumption_sentence,
+    guess_left,
     guess_sentence,
+    reduced_sentence,
+    strength_sentence,
     strength_words,
     worst_pair,
 )
+from tests.conftest import services_plan
 
 PEOPLE_ASKED = [{"survey": "P1", "questions": ["ill"]}]
 
@@ -81,3 +86,23 @@ def test_what_a_guess_can_become_is_stated_with_delta():
     )
     assert str(guess_sentence(20.0)).endswith("can become practically certain.")
     assert str(strength_words("practically-none")) == "practically no protection"
+
+
+def test_the_strength_names_who_can_read_every_answer():
+    apart = services_plan().guarantee
+    assert str(strength_sentence(apart)) == "moderate protection"
+    alone = apart.model_copy(update={"service_epsilon": math.inf})
+    assert str(strength_sentence(alone)) == (
+        "moderate protection against readers of the results; none against whoever runs the services"
+    )
+    assert str(guess_left(alone)).startswith("For somebody who knows only the results: A guess")
+    assert str(guess_left(apart)).startswith("A guess")
+
+
+def test_of_a_rehearsal_no_guarantee_remains():
+    local = services_plan().guarantee.model_copy(
+        update={"analysis": "local", "reduced_by": ("one-party", "rehearsal")}
+    )
+    assert "guarantee remains" not in str(reduced_sentence(local))
+    real = local.model_copy(update={"reduced_by": ("one-party",)})
+    assert "Only the local guarantee remains" in str(reduced_sentence(real))

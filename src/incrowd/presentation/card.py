@@ -18,7 +18,7 @@ from incrowd.accountant.codes import WorstPair
 from incrowd.catalog.sentences import ENGLISH, FileDigest, Sentence, sentence, translated
 from incrowd.errors import PlanError
 from incrowd.guarantees.parties import added_by
-from incrowd.guarantees.strength import Strength, strength
+from incrowd.guarantees.strength import strength
 from incrowd.number_text import bound
 from incrowd.plans import Guarantee, Plan
 from incrowd.plans.message import message_facts
@@ -159,7 +159,7 @@ def card(
             guarantee_text.guarantee_heading(promise),
             guarantee_text.promise_sentence(promise),
             Sentence(kind, {"on": certified.on.isoformat(), "version": certified.version}),
-            _strength(promise, word),
+            _strength(promise, people),
             sentence("presentation.in-symbols"),
         )
     )
@@ -189,10 +189,10 @@ def card(
     )
 
 
-def _strength(promise: Guarantee, word: Strength) -> Sentence:
+def _strength(promise: Guarantee, people: int) -> Sentence:
     """Return how strong a promise is, and what that leaves to a guess."""
-    guess = guarantee_text.guess_sentence(promise.epsilon, promise.delta)
-    return sentence("cards.strength", strength=guarantee_text.strength_words(word), guess=guess)
+    words = guarantee_text.strength_sentence(promise, people)
+    return sentence("cards.strength", strength=words, guess=guarantee_text.guess_left(promise))
 
 
 def _is_plans(promise: Guarantee, plan: Plan) -> bool:

@@ -89,7 +89,7 @@ def reduced_sentence(guarantee: Guarantee) -> Sentence | None:
         "shared.first-then", (sentence(_REDUCED[reason]) for reason in guarantee.reduced_by)
     )
     unmixed = guarantee.epsilon < math.inf and not analysis(guarantee.analysis).shuffled
-    unmixed &= guarantee.reduced_by not in (("simulation",), ("rehearsal",))
+    unmixed &= {"simulation", "rehearsal"}.isdisjoint(guarantee.reduced_by)
     code = "promises.reduced-to-local" if unmixed else "promises.reduced"
     return sentence(code, reasons=reasons)
 
@@ -599,9 +599,28 @@ def strength_words(strength: Strength) -> Sentence:
     return sentence(_STRENGTHS[strength])
 
 
-def strength_sentence(guarantee: Guarantee) -> Sentence:
-    """Return the strength of a guarantee in a few words."""
-    return strength_words(strength(guarantee))
+def strength_sentence(guarantee: Guarantee, people: int | None = None) -> Sentence:
+    """Return the strength of a guarantee in a few words, and who can read every answer.
+
+    people: as for `strength`.
+    """
+    words = strength_words(strength(guarantee, people))
+    reads = _READS_ALL.get(added_by(guarantee))
+    return words if reads is None else sentence(reads, strength=words)
+
+
+def guess_left(guarantee: Guarantee) -> Sentence:
+    """Return what a guess can become; if somebody can read every answer, that of the readers."""
+    guess = guess_sentence(guarantee.epsilon, guarantee.delta)
+    if added_by(guarantee) not in _READS_ALL:
+        return guess
+    return sentence("promises.guess-of-readers", guess=guess)
+
+
+_READS_ALL: dict[AddedBy | None, str] = {
+    "curator": "promises.strength-beside-curator",
+    "exposed": "promises.strength-beside-operator",
+}
 
 
 def guess_sentence(epsilon: float, delta: float = 0.0) -> Sentence:

@@ -38,7 +38,7 @@ from incrowd.presentation.findings import (
 )
 from incrowd.presentation.guarantee_text import (
     guarantee_symbols,
-    guess_sentence,
+    guess_left,
     promise_lines,
     strength_sentence,
 )
@@ -143,7 +143,7 @@ def _of_estimates(estimates: Estimates, language: str) -> Iterator[DocumentPart]
     yield Heading(_text(heading), 2)
     if not estimates.invented:  # nobody is protected, so that no strength is stated
         yield Paragraph(_text(strong), "main")
-    yield Paragraph(_text(guess_sentence(estimates.guarantee.epsilon, estimates.guarantee.delta)))
+        yield Paragraph(_text(guess_left(estimates.guarantee)))
     yield Paragraph(_text(claim))
     for warning in warnings:
         yield Paragraph(_text(warning), "warning")

@@ -31,7 +31,7 @@ from incrowd.plans.strata import strata
 from incrowd.presentation.guarantee_text import (
     against_sentence,
     promise_sentence,
-    strength_words,
+    strength_sentence,
 )
 from incrowd.studio.certifying import certified, warned
 from incrowd.studio.evidence import (
@@ -381,7 +381,7 @@ def _promise(plan: Plan, publication: Publication, choice: WorkDivision) -> Divi
         promise_sentence(guarantee),
         against,
         _epsilon(guarantee),
-        strength_words(word),
+        strength_sentence(guarantee, plan.survey.crowd),
         empty=word == "practically-none",
     )
 

@@ -30,22 +30,25 @@ const STRENGTHS = { strong: "strength_strong", moderate: "strength_moderate", we
 const strong = ({ strength, guess, most }, words) =>
   strength === NONE ? [] : [words.say(STRENGTHS[strength], { guess, most })]
 
-/** What is promised about the published results, and how strong that is. */
-function published(promise, words) {
-  const { factor, delta, strength } = promise
-  if (factor === NONE) return [words.say("promise_none")]
+/** What is promised about the published results. */
+function concluded({ factor, delta }, words) {
+  if (factor === NONE) return words.say("promise_none")
   const key = delta === "0" ? "promise_pure" : "promise"
-  return [
-    words.say(key, { factor: figure(factor, words), delta: figure(delta, words) }),
-    ...(strength === NONE ? [words.say("strength_delta")] : strong(promise, words)),
-  ]
+  return words.say(key, { factor: figure(factor, words), delta: figure(delta, words) })
+}
+
+/** The same, and how strong that is. */
+function published(promise, words) {
+  if (promise.factor === NONE) return [concluded(promise, words)]
+  const strength = promise.strength === NONE ? [words.say("strength_delta")] : strong(promise, words)
+  return [concluded(promise, words), ...strength]
 }
 
 /** What is promised if services add noise to the counts of cells: each text is a paragraph. */
 function ofServices(promise, { local_only: alone, colluding }, words) {
   const { factor, service_factor: service, crowd } = promise
   if (factor === null) return [words.say("promise_nothing")]
-  if (alone) return [words.say("promise_services_alone"), ...published(promise, words)]
+  if (alone) return [words.say("promise_services_alone"), concluded(promise, words)]
   const needed = { crowd, colluding: words.say(colluding ? "colluding" : "no_colluding", { colluding }) }
   return [
     ...published(promise, words),
@@ -115,12 +118,15 @@ export function whoCouldCheat(config, bundle, short, pinned, words) {
 const BY_HAND = "collector.invalid"
 
 /** Each is the name of a text, and its values. */
-function withShuffler({ plan, codes, addresses: { shuffler, collector: address } }, words) {
+function withShuffler({ plan, codes, local_only: alone, addresses: { shuffler, collector: address } }, words) {
   const collector = new URL(address).hostname === BY_HAND ? words.say("by_hand") : address
   const added = plan.messages.some((message) => message.added)
-  return [
+  const apart = [
     [added ? "cheat_shuffler_added" : "cheat_shuffler", { shuffler }],
     [added ? "cheat_both_added" : hasPieces(plan) ? "cheat_both_pieces" : "cheat_both", { collector }],
+  ]
+  return [
+    ...(alone ? [[added ? "cheat_one_added" : "cheat_one", { shuffler }]] : apart),
     ["cheat_host"],
     [codes ? "cheat_codes" : "cheat_open"],
   ]
