@@ -503,3 +503,44 @@ def test_the_page_asks_who_is_invited_and_says_what_follows(browser, project, po
         "survey", name="Health", language="en", crowd="200", invited="", expected="60", census="yes"
     )
     assert "people" not in raw() and (raw()["crowd"], raw()["census"]) == (200, True)
+
+
+SIZES = {"group.good": "200", "group.fair": "60", "group.poor": "40"}
+
+
+@pytest.fixture
+def open_health(save, post):
+    """Send a question with expected shares in the clear, and state who is invited."""
+    save("health", **{"share.0": "70", "share.1": "20", "share.2": "10"})
+    post("tables", pair=[])
+    save("health", **{"is.open": "yes"})
+    post("survey", name="Health", language="en", crowd="", expected="40", noise="services", **SIZES)
+
+
+def test_an_opened_question_has_no_shares(open_health, raw):
+    assert raw()["question"][1]["open"] is True and "shares" not in raw()["question"][1]
+    Survey.of(raw())
+
+
+def test_the_sizes_of_groups_go_with_the_question_that_forms_them(
+    open_health, browser, opened, post, raw, save
+):
+    assert raw()["people"]["groups"] == {"good": 200, "fair": 60, "poor": 40}
+    save("health", short_name="condition")
+    assert "groups" in raw()["people"]
+    fields = opened("condition")
+    del fields["is.open"]
+    assert browser.post("/p/health/design", data=fields, headers=HTMX).status_code == 200
+    assert raw()["people"] == {"invited": 300, "expected": 0.4}
+    Survey.of(raw())
+    post("undo")
+    post("order", remove="condition")
+    assert "groups" not in raw()["people"]
+
+
+def test_results_of_no_use_are_announced_also_if_those_of_everybody_are(open_health, browser, post):
+    fields = {"name": "Health", "language": "en", "crowd": "", "expected": "40", **SIZES}
+    post("survey", **fields, noise="services", epsilon="0.1")
+    text = browser.get("/p/health/design/expected").text
+    overall, group = map(float, re.findall(r"± ([\d.]+)", text))
+    assert group > overall > 25 and "The results would show almost nothing." in text

@@ -5,8 +5,10 @@ import re
 
 import pytest
 
+import incrowd
 from incrowd.collection.page.files import PageContent, page_files, shipped
 from incrowd.errors import UsageError
+from incrowd.planner.outlook import outlook
 from incrowd.plans import Plan
 from incrowd.studio.preparation import perform
 from incrowd.studio.publication import load_publication, problems_of
@@ -136,3 +138,36 @@ def test_the_survey_page_has_the_strength(planned, privacy, strength, key):
     text = page_files(content, shipped())["index.html"].decode()
     assert f'"strength": "{strength}"' in text and key in shipped()["de"]
     assert "10^" not in text
+
+
+GROUPS = """name = "Work"
+
+[people]
+invited = 300
+expected = 0.4
+groups = { day = 260, night = 40 }
+
+[privacy]
+epsilon = 0.7
+delta = 1e-6
+noise = "services"
+
+[[question]]
+id = "shift"
+type = "choice"
+options = ["day", "night"]
+open = true
+
+[[question]]
+id = "smokes"
+type = "yesno"
+"""
+
+
+def test_the_page_of_the_plan_warns_that_a_group_shows_nothing(browser, studio):
+    project = studio.projects.create("work", GROUPS)
+    project.plan_path.write_text(incrowd.plan(project.survey()).dumps())
+    seen = outlook(Plan.load(project.plan_path), project.survey().expected_answers)
+    assert 1.96 * seen.margins[1] > 0.25  # in the smallest group
+    page = browser.get("/p/work/publish?step=certify").text
+    assert "show almost nothing" in page

@@ -23,6 +23,9 @@ COARSE = phrase(
     "In the smallest group, the results would show almost nothing. Merge small groups, or ask for "
     "fewer comparisons."
 )
+SHOWING_NOTHING = phrase(
+    "The results would show almost nothing. Ask more people, or ask for fewer comparisons."
+)
 
 
 class PeopleSummary(NamedTuple):
@@ -30,8 +33,8 @@ class PeopleSummary(NamedTuple):
 
     margins: how precise the tables are. answers: how many people are expected, and what the crowd
     is. below: what happens if fewer answer. groups: what is assumed of the groups, or None. short:
-    why nothing would be released if as many answer as expected, or None. coarse: why comparisons
-    show next to nothing, or None. useless: whether even the tables of everybody do.
+    why nothing would be released if as many answer as expected, or None. doubt: that the results
+    show next to nothing, of everybody or of the smallest group, or None.
     """
 
     margins: Phrase
@@ -39,8 +42,7 @@ class PeopleSummary(NamedTuple):
     below: Phrase
     groups: Phrase | None = None
     short: Phrase | None = None
-    coarse: Phrase | None = None
-    useless: bool = False
+    doubt: Phrase | None = None
 
 
 def people_summary(
@@ -55,9 +57,17 @@ def people_summary(
         _below(survey, needed, language, plan),
         _groups(survey, seen, language),
         _short(seen, needed, language) if survey.people and expected < needed else None,
-        COARSE if HALF_WIDTH * seen.margins[1] > MOST_MARGIN else None,
-        HALF_WIDTH * seen.margins[0] > MOST_MARGIN,
+        doubt(seen),
     )
+
+
+def doubt(seen: Outlook) -> Phrase | None:
+    """Return that the results of everybody, or of the smallest group, show next to nothing; None if
+    they show more."""
+    overall, group = (HALF_WIDTH * each > MOST_MARGIN for each in seen.margins)
+    if overall:
+        return SHOWING_NOTHING
+    return COARSE if group else None
 
 
 def _number(value: int, language: str) -> str:

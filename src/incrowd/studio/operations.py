@@ -70,7 +70,7 @@ class RemoveQuestion:
     def edit(self, content: Raw) -> None:
         """Remove the question. Raises UsageError if it is not there, or decides whom others are
         asked."""
-        gone, there = existing(content, self.id), ids(content)
+        gone, there, opened = existing(content, self.id), ids(content), _opened(content)
         if dependent := [name for name in dependents(content, self.id) if name != self.id]:
             raise UsageError.of("question", "studio.deciding", value=self.id, dependent=dependent)
         parts_before = [_parts_used(content, kind) for kind in PARTS]
@@ -91,6 +91,7 @@ class RemoveQuestion:
             put_value(content, "weights", left or None)
         formulas = (each for each in regressions(content) if self._shortened(each, there))
         put_tables(content, "regression", [*formulas])
+        _fit_groups(content, opened)
 
     def _tables(self, content: Raw) -> list[Raw]:
         """Return the tables without the question and without repeats,
@@ -169,7 +170,8 @@ class SetQuestion:
     """New values for keys of a question; None removes one.
 
     renamed: options with a new name. Labels, shares, codes and regressions follow; what belongs to
-    a removed option is removed. All references follow a new `id`.
+    a removed option is removed. All references follow a new `id`. An open question has no expected
+    shares; the sizes of groups go if other questions form them.
     """
 
     id: str
@@ -179,7 +181,7 @@ class SetQuestion:
     def edit(self, content: Raw) -> None:
         """Set the values. Raises UsageError if the question is gone, or its new id is taken."""
         asked, there = existing(content, self.id), ids(content)
-        before = answers(asked), _states(asked)
+        before, opened = (answers(asked), _states(asked)), _opened(content)
         new = self.entries.get("id", self.id)
         if new != self.id:
             _check_free(content, new)
@@ -189,11 +191,14 @@ class SetQuestion:
             put_value(asked, key, value)
         if (answers(asked), _states(asked)) != before:
             fit_answers(asked)
+        if asked.get("open") is True:
+            asked.pop("shares", None)
         if new != self.id:
             _rename_question(content, self.id, new, there)
         for kind in PARTS:
             if kind in self.entries:
                 join(content, [asked], kind)
+        _fit_groups(content, [new if each == self.id else each for each in opened])
 
 
 @dataclass(frozen=True)
@@ -443,6 +448,19 @@ def put_value(table: Raw, key: str, value: Any) -> None:
 def put_tables(content: Raw, key: str, value: list[Raw]) -> None:
     """Set a list of tables; an empty one is removed."""
     put_value(content, key, value or None)
+
+
+def _opened(content: Raw) -> list[Any]:
+    """Return the ids of the open questions, which divide people into groups."""
+    return [each.get("id") for each in whole_questions(content) if each.get("open") is True]
+
+
+def _fit_groups(content: Raw, opened: Sequence[Any]) -> None:
+    """Remove the sizes of groups if other questions form the groups now. opened: the ids of the
+    questions that formed them before."""
+    people = content.get("people")
+    if isinstance(people, dict) and set(map(str, opened)) != set(map(str, _opened(content))):
+        people.pop("groups", None)
 
 
 def _without_name(table: Raw, id: str) -> None:

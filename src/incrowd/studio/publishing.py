@@ -25,7 +25,7 @@ from incrowd.collection.taking import RELEASE_FILE, STATEMENT_FILE
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.guarantees.strength import strength
 from incrowd.number_text import bound
-from incrowd.plans import Guarantee, Plan
+from incrowd.plans import Guarantee, Outline, Plan
 from incrowd.plans.plan import is_promised
 from incrowd.plans.strata import strata
 from incrowd.presentation.guarantee_text import (
@@ -49,6 +49,7 @@ from incrowd.studio.evidence import (
     steps,
     wizard,
 )
+from incrowd.studio.expected_people import doubt
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.own_services import (
     confirmations,
@@ -256,7 +257,7 @@ def page_parts(project: Project) -> dict[str, Any]:
         "languages_of_survey": survey.languages,
         "promises": _promises(planned, publication),
         "unprotected": [*unprotected(publication, survey, planned.plan)],
-        "doubts": _doubts(planned),
+        "doubts": _doubts(survey, planned),
         "folders": FOLDERS,
         "package": PACKAGE,
         "page_folder": PAGE,
@@ -363,11 +364,18 @@ def _promises(planned: PlanFileState, publication: Publication) -> dict[str, Div
     return {each.id: _promise(planned.plan, publication, each) for each in possible}
 
 
-def _doubts(planned: PlanFileState) -> tuple[Sentence, ...]:
-    """Return the warnings about the plan's guarantee; none if there is none."""
+def _doubts(survey: Survey, planned: PlanFileState) -> tuple[Sentence | Phrase, ...]:
+    """Return the warnings about the plan's guarantee, and about results of no use if as many people
+    answer as expected; none if there is no guarantee."""
+    from incrowd.planner.outlook import outlook  # slow to load
+
     if planned.plan is None or not is_promised(planned.plan.guarantee.analysis):
         return ()
-    return warned(planned.plan, planned.plan.guarantee)
+    plan = planned.plan
+    tables = plan.survey.model_copy(update={"regressions": ()})
+    people = survey.expected_answers if planned.state == "current" else None
+    of_no_use = doubt(outlook(Outline(survey=tables, messages=plan.messages), people))
+    return (*warned(plan, plan.guarantee), *([of_no_use] if of_no_use else []))
 
 
 def _promise(plan: Plan, publication: Publication, choice: WorkDivision) -> DivisionPromise:
