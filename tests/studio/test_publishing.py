@@ -24,9 +24,10 @@ from incrowd.guarantees.collected import guarantee_of
 from incrowd.plans import Plan
 from incrowd.presentation.guarantee_text import against_sentence
 from incrowd.studio import preparation, publication
-from incrowd.studio.evidence import plan_file, steps
+from incrowd.studio.evidence import WAITS, plan_file, steps
 from incrowd.studio.preparation import certify, perform, take_bundle, zipped
 from incrowd.studio.publication import Publication, load_publication, parsed
+from incrowd.studio.publishing import fields_of
 from incrowd.studio.work import Job
 from incrowd.survey import Survey
 from tests.conftest import one_in, run
@@ -347,6 +348,33 @@ class TestTheSteps:
         assert ".invalid" not in sheet and "handed over as a file" in sheet
         assert ("Institute, we" in sheet) == names
         assert "April 1, 2027, 1:30 a.m. (UTC+5:30)" in sheet  # 20:00 on March 31 in UTC
+
+    def test_a_sheet_begins_with_the_task(self, browser, planned):
+        choose(browser)
+        do(browser, "package")
+        sheet = (planned.path / "for-shuffler" / "sheet.html").read_text()
+        order = ("Your task, in short", "What you must not do", "The addresses of", "<pre")
+        places = [sheet.index(each) for each in order]
+        assert places == sorted(places)
+
+    def test_what_waits_says_what_happens_next(self, browser, planned):
+        choose(browser)
+        do(browser, "package")
+        page = browser.get(EXCHANGE).text
+        assert "May I hand over the addresses" in page
+        waiting = page[page.index('id="step-bundle"') :]
+        assert "What happens now" in waiting and "send it to whoever invites" in waiting
+        choose(browser, choice="both")
+        assert "May I hand over the addresses" not in browser.get(EXCHANGE).text
+
+    def test_each_item_that_can_wait_has_words(self, planned):
+        survey = planned.survey()
+        for form in (FORM, TWO):
+            for here in ("collector", "shuffler" if form is FORM else "inviter"):
+                chosen = parsed(fields_of(form | {"here-1": here, "here-2": here}))
+                listed = steps(planned, survey, chosen, plan_file(planned, survey))
+                others = {each.id for each in listed if each.who and not each.here}
+                assert others <= WAITS.keys()
 
     def test_an_unknown_time_zone_is_that_of_this_machine(self):
         for zone in ("", "Nowhere/Town", "../../etc/passwd"):

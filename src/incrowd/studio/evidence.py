@@ -287,7 +287,7 @@ def _before_bundle(
         Step(
             "bundle",
             (maker,),
-            phrase("Create the bundle"),
+            phrase("Create the bundle (the file that everyone agrees on)"),
             _maker_command(publication),
             agreed,
             (*keys, "package"),
@@ -430,6 +430,50 @@ def _invitations(project: Project, publication: Publication, opened: bool) -> St
     )
 
 
+# What to send to whom while a colleague has an item, and what happens next.
+WAITS: dict[str, Phrase] = {
+    "collector-key": phrase(
+        "Whoever counts creates a key, and sends you the text of the file collector_key.txt; it is "
+        "not secret. Enter it in the step “Addresses and times”, under “More”."
+    ),
+    "first-key": phrase(
+        "Send the first mixer its package. Its first start creates keys; their line goes to the "
+        "inviter. You need not do anything meanwhile."
+    ),
+    "second-key": phrase(
+        "Send the second mixer its package. Its first start creates keys; their lines go to the "
+        "inviter. You need not do anything meanwhile."
+    ),
+    "bundle": phrase(
+        "Download the package above, and send it to whoever invites. There it is started, and "
+        "creates the file bundle.json. You get this file back: choose it below. Then you compare "
+        "the short digest over the phone, and publish the page."
+    ),
+    "invitations": phrase(
+        "Whoever invites creates the invitations and sends them out; you never see them. Agree on "
+        "the day. You can send the text of the letter, from the page of invitations."
+    ),
+    "run-shuffler": phrase(
+        "The service runs at the other organization until closing. You see on the page Watch "
+        "whether it can be reached. After closing, you get the release (the mixed answers)."
+    ),
+    "run-inviter": phrase(
+        "The service runs at the other organization until closing. You need not do anything "
+        "meanwhile."
+    ),
+    "run-first": phrase(
+        "The service runs at the other organization until closing. Then it passes everything on to "
+        "the second mixer."
+    ),
+    "run-second": phrase(
+        "The service runs at the other organization until closing. Then you get the release (the "
+        "mixed answers)."
+    ),
+    "run-collector": phrase(
+        "After closing, whoever counts opens the release (the mixed answers), and tells you a "
+        "code. With it, the services destroy their keys."
+    ),
+}
 _RUN: dict[ServiceRole, Phrase] = {
     "shuffler": phrase("Run the shuffler until the release is confirmed"),
     "inviter": phrase("Run the inviter until it has signed how many invitations were used"),
