@@ -312,7 +312,9 @@ def test_mistakes_say_what_would_work(browser, project, typed, words):
 def test_a_crowd_that_is_too_small_is_shown_with_what_would_work(browser, project):
     sent = fields(browser.get("/p/work/precision").text) | {"crowd": "40"}
     response = browser.post("/p/work/precision", data=sent, headers=HTMX)
-    assert response.status_code == 200 and response.text.count("Ask more people") == 4
+    assert response.status_code == 200
+    assert response.text.count("Ask more people, allow") == 4  # one for each table
+    assert "The results would show almost nothing." in response.text
     assert "ask more people" not in browser.get("/p/work/precision").text
 
 
@@ -636,3 +638,13 @@ def test_imported_data_supply_the_expected_shares(browser, project):
     assert [*Survey.load(project.survey_path).shares] == ["stress"]
     (project.path / "data.csv").write_text("bullied,stress,sex\nmaybe,1,f\n")
     assert "from your data" not in browser.get("/p/work/precision").text
+
+
+def test_a_census_is_not_said_to_be_perfect(browser, project):
+    of_those_who_answer = "the results describe only the people who answer"
+    sent = fields(browser.get("/p/work/precision").text)
+    redrawn = browser.post("/p/work/precision", data=sent, headers=HTMX).text
+    assert of_those_who_answer not in redrawn
+    sent |= {"invited": "3000", "expected": "40", "census": "yes"}
+    redrawn = browser.post("/p/work/precision", data=sent, headers=HTMX).text
+    assert of_those_who_answer in redrawn, redrawn

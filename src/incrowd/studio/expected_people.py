@@ -104,7 +104,7 @@ def _margins(survey: Survey, seen: Outlook, language: str) -> Phrase:
         people=people,
         overall=overall,
         group=group,
-        few=_number(int(within.share * seen.people), language),
+        few=_number(round(within.share * seen.people), language),
         question=titles_of(survey, language)[within.question],
         answer=answer_title(survey, within.question, within.answer, language),
     )

@@ -18,6 +18,7 @@ from incrowd.studio.titles import (
     formula_title,
     table_title,
     titles_of,
+    variable_title,
 )
 from incrowd.survey import Survey
 
@@ -101,7 +102,6 @@ class IntervalFigure(NamedTuple):
     """
 
     name: str
-    title: str
     rows: tuple[PictureRow, ...]
     ends: tuple[str, str]
     margin: str = ""
@@ -166,7 +166,6 @@ def _table(
         mean = decimal(HALF_WIDTH * forecast.mean_error, 2, language)
     return IntervalFigure(
         name=table_title(ids, titles),
-        title=CROSS.join(ids),
         rows=tuple(_row(survey, ids, cell, axis, language) for cell in table.cells),
         ends=(percent(axis.low, 0, language), percent(axis.high, 0, language)),
         margin=points(HALF_WIDTH * forecast.standard_error, language),
@@ -261,9 +260,7 @@ def _regression(
     name = formula_title(formula.outcome, formula.on, titles)
     if not regression.terms:
         advice = phrase("There are too few people for this regression, or too much noise.")
-        return IntervalFigure(
-            name, str(formula), (), ("", ""), note=regression.reason, advice=advice
-        )
+        return IntervalFigure(name, (), ("", ""), note=regression.reason, advice=advice)
     odds = regression.family == "logistic"
     widest = HALF_WIDTH * max(each.standard_error for each in regression.terms)
     end = widest
@@ -278,14 +275,18 @@ def _regression(
             "In {percent}% of surveys like this one, the regression could not be fitted.",
             percent=decimal(100 * regression.refusal, 0, language),
         )
-    rows = tuple(_term(each, PictureAxis(-end, end), odds, language) for each in regression.terms)
-    return IntervalFigure(name, str(formula), rows, ends, odds=odds, advice=refused)
+    rows = tuple(
+        _term(each, titles, PictureAxis(-end, end), odds, language) for each in regression.terms
+    )
+    return IntervalFigure(name, rows, ends, odds=odds, advice=refused)
 
 
 OFTEN = 0.05
 
 
-def _term(term: Term, axis: PictureAxis, odds: bool, language: str) -> PictureRow:
+def _term(
+    term: Term, titles: QuestionTitles, axis: PictureAxis, odds: bool, language: str
+) -> PictureRow:
     reach = HALF_WIDTH * term.standard_error
     without = None if term.sampling_error is None else HALF_WIDTH * term.sampling_error
 
@@ -296,7 +297,7 @@ def _term(term: Term, axis: PictureAxis, odds: bool, language: str) -> PictureRo
         return f"{decimal(low, 2, language)} – {decimal(high, 2, language)}"
 
     return PictureRow(
-        label=term.term,
+        label=variable_title(term.term, titles),
         value="1" if odds else "0",
         margin=shown(reach),
         sampling="" if without is None else shown(without),

@@ -205,12 +205,13 @@ def _parts(studio: Studio, shown: Screen, language: str) -> PageParts:
         return parts | {"problems": lines(error, language)}
     return parts | {
         "from_data": share_hints(shown.shown.content, shares),
-        "questions_of_data": ", ".join(shares),
+        "questions_of_data": ", ".join(titles_of(survey, language)[id] for id in shares),
         "faults": share_faults(shown.shown.content, shown.typed),
         "summary": people_summary(survey, seen, language, plan),
         "figures": figures(survey, seen, language),
         "promise": promise(outline, guarantee, language, certified=plan is not None),
         "certified": plan is not None,
+        "census": survey.census,
         "analysis": survey.privacy.analysis,
         "people": localized(f"{seen.answers.people:,}", language),
         "reports": decimal(seen.reports, 1, language),

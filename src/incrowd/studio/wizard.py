@@ -63,7 +63,9 @@ LEVELS = (
     SensitivityLevel(
         "strong",
         1.0,
-        phrase("Very: an answer could cost somebody her job, or lead to a penalty"),
+        phrase(
+            "Very: it could do serious harm, to someone who was harassed, is ill, or broke a rule"
+        ),
         phrase(
             "A strong promise: a guess about an answer that is right with a chance of 20% becomes "
             "right with a chance of 41% at most."
