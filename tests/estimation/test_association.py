@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, ncx2
 
+from incrowd.catalog.sentences import translated
 from incrowd.estimation.association import Length, cramers_v, independence_test, standardized
 from incrowd.estimation.decoders import inverse_matrix, question_decoder
 from incrowd.estimation.tables import estimate_table
@@ -247,3 +248,4 @@ def test_rare_answers_of_both_questions_leave_a_lower_end():
     found = cramers_v(joint)
     assert not found.estimable and found.high == 1 and found.unbounded in ("above", "everywhere")
     assert "smokes = yes" in found.reason and "sex = x" in found.reason
+    assert "zu selten" in translated(found.reason, "de")

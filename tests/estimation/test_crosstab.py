@@ -7,7 +7,9 @@ import pyarrow as pa
 import pytest
 
 import incrowd
+from incrowd.catalog.sentences import translated
 from incrowd.estimation.crosstab import crosstab
+from incrowd.estimation.wording import people_words
 from tests.conftest import local_plan, yes_no_question
 
 PEOPLE = 6000
@@ -91,3 +93,11 @@ def test_the_turned_crosstab_has_the_same_figures(known):
     assert [each.estimate for each in turned] == pytest.approx(
         [each.estimate for each in one.of_rows]
     )
+
+
+def test_an_estimated_share_above_all_people_is_said_to_be_about_all_of_them():
+    (above,) = people_words((), 1.033)
+    assert "about 100% of the people" in above and "103" not in above
+    assert "etwa 100 % der Personen" in translated(above, "de")
+    (below,) = people_words((), 0.876)
+    assert "87.6% of" in below

@@ -1,6 +1,8 @@
 """Sentences on the main results, checked against the figures of the estimates."""
 
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +10,7 @@ import pytest
 
 import incrowd
 from incrowd.catalog.sentences import translated
-from incrowd.presentation.findings import finding, limits, separate_pairs, share_text
+from incrowd.presentation.findings import finding, limits, people_lines, separate_pairs, share_text
 from tests.conftest import local_plan, yes_no_question
 
 CUT = [
@@ -67,3 +69,22 @@ def test_what_no_report_shows_is_said():
     both = [*separate_pairs(estimates.plan)]
     assert bool(both) == any("no report contains both" in text for text in limits(estimates))
     assert any("need not be like those who did not" in text for text in limits(estimates))
+
+
+def test_of_a_census_no_sampling_error_is_claimed():
+    estimates = shown({"a": 200, "b": 200})
+    assert any("chance and for the noise" in text for text in limits(estimates))
+    of_all = [
+        replace(each, error=replace(each.error, noise_only=True)) for each in estimates.tables
+    ]
+    census = replace(estimates, tables=tuple(of_all))
+    assert not any("account for chance" in text for text in limits(census))
+    assert any("describe only those who took part" in text for text in limits(census))
+
+
+def test_no_invitations_are_claimed_for_invented_people():
+    estimates = shown({"a": 200, "b": 200})
+    seeded = replace(estimates, received=(SimpleNamespace(issued=500),))
+    assert not any("issued" in text for text in people_lines(seeded))
+    real = replace(seeded, seed=None)
+    assert any("500 invitations were issued" in text for text in people_lines(real))

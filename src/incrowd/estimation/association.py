@@ -406,17 +406,20 @@ def _interval(
 def _too_rare(ends: Sequence[_QuestionShares]) -> str:
     """Return the reason why V may exceed its estimate."""
     names = [
-        f"{each.question} = {answer} ({value:.2%}, standard error {error:.2%})"
+        translatable(
+            "estimation.rare-share",
+            question=each.question,
+            answer=answer,
+            value=float(value),
+            error=float(error),
+        )
         for each in ends
         for answer, value, error, clear in zip(
             each.answers, each.values, each.errors, each.clear, strict=True
         )
         if not clear
     ]
-    return (
-        f"Cramer's V takes shares to be at least {MARGIN:g} standard errors, and is larger if they "
-        f"are smaller: {', '.join(names)}; collect more reports"
-    )
+    return translatable("estimation.too-rare", cells=text_list(names), margin=MARGIN)
 
 
 def standardized(table: TableEstimate) -> tuple[np.ndarray, np.ndarray]:

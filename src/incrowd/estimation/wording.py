@@ -41,7 +41,9 @@ def people_words(answers: Iterable[str], answered: float | None) -> Line:
     answers: in the table. answered: the share of people who answered, None if all people count.
     """
     if answered is not None:
-        share = percent(answered, 1)
+        if answered > 1:  # an unbiased estimate
+            return (translatable("estimation.of-all-both-answered"),)
+        share = percent(max(answered, 0.0), 1)
         return (translatable("estimation.of-both-answered", share=share),)
     states = [_STATES[state] for state in UNANSWERED if state in answers]
     if not states:

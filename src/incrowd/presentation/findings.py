@@ -16,7 +16,7 @@ from incrowd.estimation.results import Estimates, listed
 from incrowd.plans import Plan
 from incrowd.survey import UNANSWERED, Survey, YesNo
 
-MOST_NAMED = 12  # answers, or pairs of questions, that a sentence lists
+MOST_NAMED = 3  # answers, or pairs of questions, that a sentence lists
 MOST_PAIRED = 15  # questions whose pairs are all looked at
 NARROW_INTERVAL = 0.02  # below which shares are given in tenths of a percent
 
@@ -95,7 +95,7 @@ def people_lines(estimates: Estimates) -> Iterator[str]:
     survey, people = estimates.plan.survey, estimates.people
     yield translatable("presentation.people-answered", people=people)
     issued = sum(each.issued or 0 for each in estimates.received)
-    if issued and not estimates.strata:
+    if issued and not estimates.strata and not estimates.invented:
         share = people / issued
         yield translatable("presentation.people-invited", people=issued, share=share)
     yield translatable("presentation.people-planned", people=survey.crowd)
@@ -117,7 +117,11 @@ def limits(estimates: Estimates) -> Iterator[str]:
         yield translatable(
             "presentation.limit-intervals", level=level, intervals=intervals, missed=missed
         )
-    yield translatable("presentation.limit-nonresponse")
+    sampled = any(not each.table.error.noise_only for each in uncertain)
+    if sampled:
+        yield translatable("presentation.limit-nonresponse")
+    else:
+        yield translatable("presentation.limit-nonresponse-of-census")
     weighted = next((each.table.provenance.weighted_to for each in items), ())
     if weighted:
         yield translatable("presentation.limit-weighted", margins=[*weighted])
