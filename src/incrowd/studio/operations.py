@@ -170,8 +170,8 @@ class SetQuestion:
     """New values for keys of a question; None removes one.
 
     renamed: options with a new name. Labels, shares, codes and regressions follow; what belongs to
-    a removed option is removed. All references follow a new `id`. An open question has no expected
-    shares; the sizes of groups go if other questions form them.
+    a removed option is removed. All references follow a new `id`. The sizes of groups go if other
+    questions form the groups.
     """
 
     id: str
@@ -191,8 +191,6 @@ class SetQuestion:
             put_value(asked, key, value)
         if (answers(asked), _states(asked)) != before:
             fit_answers(asked)
-        if asked.get("open") is True:
-            asked.pop("shares", None)
         if new != self.id:
             _rename_question(content, self.id, new, there)
         for kind in PARTS:

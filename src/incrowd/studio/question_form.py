@@ -247,8 +247,8 @@ def _with_answers(
         wanted[OPTIONS.key] = _options(form, rows)
     _put_details(wanted, form, renamed)
     _put_keys(wanted, kind, form)
-    if not lists and answers(wanted) != answers(before):
-        wanted.pop("shares", None)  # of answers that no longer exist
+    if wanted.get("open") is True or (not lists and answers(wanted) != answers(before)):
+        wanted.pop("shares", None)  # those of open questions are counted, others no longer exist
     _put_missing(wanted, form)
     return wanted, renamed
 
