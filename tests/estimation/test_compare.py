@@ -209,6 +209,7 @@ def test_the_methods_of_the_intervals_are_named(health):
     name = f"Cramer's V of {FIRST} and {SECOND}"
     words = f"intervals: by a score test, that of {name} by a test of its length"
     assert words in found.view().notes
+    assert any("an odds ratio is" in each for each in found.view().notes)
     facts = json.loads(json.dumps(json_ready(found)))
     assert facts["cramers_v"]["method"] == "length"
     assert facts["independence"]["method"] == ("score" if made.messages[0].cells else "Wald")

@@ -228,6 +228,8 @@ class TwoWay(views.Result):
         if weights := weights_words(self.weighted_to, self.error_ratio):
             yield weights
         yield methods_words(self.figures)
+        if self.odds_ratios:
+            yield translatable("estimation.odds-ratios-mean")
         length, test = self.cramers_v, self.independence
         rejected = test.estimable and test.p_value <= 0.05
         if length and length.estimable and length.low <= 0 and rejected:
