@@ -5,7 +5,6 @@ import re
 import zipfile
 from dataclasses import replace
 
-import docx
 import openpyxl
 import pyarrow as pa
 import pytest
@@ -17,6 +16,8 @@ from incrowd.methods import METHODS
 from incrowd.presentation.write import content
 from tests.conftest import local_plan, yes_no_question
 from tests.oracles.english import english_runs, words_of
+
+docx = pytest.importorskip("docx")  # of the extra `studio`
 
 
 def opened(result):

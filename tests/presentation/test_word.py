@@ -4,9 +4,7 @@ import io
 import struct
 import zlib
 
-import docx
 import pytest
-from docx.oxml.ns import qn
 
 from incrowd.presentation.document import (
     Bullets,
@@ -18,6 +16,9 @@ from incrowd.presentation.document import (
     PrintedDocument,
 )
 from incrowd.presentation.word import word
+
+docx = pytest.importorskip("docx")  # of the extra `studio`
+qn = pytest.importorskip("docx.oxml.ns").qn
 
 LONG = "Donaudampfschifffahrtsgesellschaft" * 9
 
