@@ -4,6 +4,7 @@
 package; `... test` runs the client's own tests.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -38,6 +39,23 @@ def installed():
 def has_browser():
     """Whether Chromium and what drives it are there, and a Node to run them."""
     return (BROWSER / "node_modules" / "playwright-core").is_dir() and node() is not None
+
+
+def in_browser(script, timeout=300, **told):
+    """What a script of tests/browser has read in Chromium. told: what the script is told, as JSON.
+
+    shots: a folder for pictures, if the environment names one."""
+    (program,), _ = node()
+    told = {"shots": os.environ.get("STUDIO_PICTURES")} | told
+    run = subprocess.run(
+        [program, str(BROWSER / script)],
+        input=json.dumps(told),
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
 
 
 def npm(*arguments, folder=CLIENT):

@@ -1,12 +1,9 @@
 """A newcomer with an empty folder, in Chromium, with the keyboard only."""
 
-import json
-import subprocess
-
 import pytest
 
 from incrowd.studio.projects import Projects
-from tests.oracles.node import BROWSER, has_browser, node
+from tests.oracles.node import has_browser, in_browser
 from tests.oracles.studio import running_studio
 
 pytestmark = [
@@ -19,17 +16,8 @@ pytestmark = [
 def beginning(tmp_path_factory):
     """What was read in the browser, and the folder."""
     folder = tmp_path_factory.mktemp("beginning")
-    (program,), _ = node()
     with running_studio(folder) as address:
-        run = subprocess.run(
-            [program, str(BROWSER / "studio_beginning.mjs")],
-            input=json.dumps({"address": address}),
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout), folder
+        return in_browser("studio_beginning.mjs", address=address), folder
 
 
 def test_every_page_is_accessible_and_fits_a_telephone(beginning):

@@ -1,15 +1,13 @@
 """People of a list are invited in Chromium, and their printed letters are scanned."""
 
 import csv
-import json
-import subprocess
 
 import pytest
 
 from incrowd.studio.projects import Projects
 from tests.oracles.invited_project import SITE, SURVEY, published
 from tests.oracles.make_vectors import INVITED
-from tests.oracles.node import BROWSER, has_browser, node
+from tests.oracles.node import has_browser, in_browser
 from tests.oracles.studio import running_studio
 
 pytestmark = [
@@ -27,19 +25,11 @@ def printed(tmp_path_factory):
     published(Projects(folder / "surveys").create("Trial", SURVEY), INVITED)
     people = folder / "people.csv"
     people.write_text("Name;Mail\nJörg;j@x.example\nAda;a@x.example\nBo;b@x.example\n", "utf-8")
-    (program,), _ = node()
     with running_studio(folder / "surveys") as address:
         given = {"address": address, "list": str(people), "folder": str(folder)}
-        run = subprocess.run(
-            [program, str(BROWSER / "studio_inviting.mjs")],
-            input=json.dumps(given),
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-    assert run.returncode == 0, run.stderr
+        seen = in_browser("studio_inviting.mjs", **given)
     with (folder / "invitations.csv").open(encoding="utf-8-sig", newline="") as file:
-        return json.loads(run.stdout), list(csv.DictReader(file))
+        return seen, list(csv.DictReader(file))
 
 
 def test_letters_are_scanned_from_the_printed_page(printed):

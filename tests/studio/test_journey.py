@@ -4,7 +4,6 @@ The pictures of the manual come from here: STUDIO_PICTURES=docs/pictures pytest 
 """
 
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import pyreadstat
 import pytest
 
 import incrowd
-from tests.oracles.node import BROWSER, has_browser, node
+from tests.oracles.node import has_browser, in_browser
 from tests.oracles.studio import running_studio
 
 pytestmark = [
@@ -56,24 +55,14 @@ def journey(tmp_path_factory):
     """What the researcher read, and the folder that the studio has written."""
     folder = tmp_path_factory.mktemp("journey")
     spss_file(folder / "ill_at_work.sav")
-    (program,), _ = node()
     with running_studio(folder / "surveys") as address:
         told = {
             "address": address,
             "data": str(folder / "ill_at_work.sav"),
-            "shots": os.environ.get("STUDIO_PICTURES"),
             "people": REHEARSING,
             "narrow": ["/", *(f"/p/ill-at-work/{page}" for page in PAGES)],
         }
-        run = subprocess.run(
-            [program, str(BROWSER / "studio.mjs")],
-            input=json.dumps(told),
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout), folder
+        return in_browser("studio.mjs", timeout=600, **told), folder
 
 
 def command(line, folder, output):

@@ -4,15 +4,12 @@ read.
 The pictures: STUDIO_PICTURES=folder pytest -m slow THIS_FILE.
 """
 
-import json
-import os
-import subprocess
 import tomllib
 
 import pytest
 
 from incrowd.studio.projects import Projects
-from tests.oracles.node import BROWSER, has_browser, node
+from tests.oracles.node import has_browser, in_browser
 from tests.oracles.studio import running_studio
 
 pytestmark = [
@@ -39,19 +36,9 @@ def journey(tmp_path_factory):
     """What was read in the browser, and the survey at the end."""
     folder = tmp_path_factory.mktemp("questionnaire")
     project = Projects(folder).create("Habits", TEXT)
-    (program,), _ = node()
     with running_studio(folder) as address:
-        run = subprocess.run(
-            [program, str(BROWSER / "studio_questionnaire.mjs")],
-            input=json.dumps(
-                {"address": address, "people": 300, "shots": os.environ.get("STUDIO_PICTURES")}
-            ),
-            capture_output=True,
-            text=True,
-            timeout=400,
-        )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout), tomllib.loads(project.text())
+        seen = in_browser("studio_questionnaire.mjs", timeout=400, address=address, people=300)
+    return seen, tomllib.loads(project.text())
 
 
 def test_a_condition_is_built_and_shown_in_words(journey):

@@ -1,13 +1,11 @@
 """Edits that are faster than the studio answers, and edits in two windows, in Chromium."""
 
-import json
-import subprocess
 import tomllib
 
 import pytest
 
 from incrowd.studio.projects import Projects
-from tests.oracles.node import BROWSER, has_browser, node
+from tests.oracles.node import has_browser, in_browser
 from tests.oracles.studio import running_studio
 
 pytestmark = [
@@ -34,17 +32,9 @@ def editing(tmp_path_factory):
     """What was read in the browser, and the survey at the end."""
     folder = tmp_path_factory.mktemp("editing")
     project = Projects(folder).create("Quick", TEXT)
-    (program,), _ = node()
     with running_studio(folder) as address:
-        run = subprocess.run(
-            [program, str(BROWSER / "studio_editing.mjs")],
-            input=json.dumps({"address": address}),
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout), tomllib.loads(project.text())
+        seen = in_browser("studio_editing.mjs", address=address)
+    return seen, tomllib.loads(project.text())
 
 
 def test_quick_edits_do_not_conflict_and_none_is_lost(editing):

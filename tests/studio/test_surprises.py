@@ -3,17 +3,13 @@
 The pictures: STUDIO_PICTURES=folder pytest -m slow THIS_FILE.
 """
 
-import json
-import os
-import subprocess
-
 import pytest
 
 from incrowd.studio.document import version
 from incrowd.studio.projects import Projects
 from incrowd.studio.publication import parsed, save_publication
 from tests.oracles.locked_survey import published_survey
-from tests.oracles.node import BROWSER, has_browser, node
+from tests.oracles.node import has_browser, in_browser
 from tests.oracles.studio import running_studio
 
 pytestmark = [
@@ -67,17 +63,8 @@ def seen(tmp_path_factory):
         project, parsed({"introduction": "Hello.\nIt takes two minutes."}), version("")
     )
     published_survey(Projects(folder))
-    (program,), _ = node()
     with running_studio(folder) as address:
-        run = subprocess.run(
-            [program, str(BROWSER / "studio_surprises.mjs")],
-            input=json.dumps({"address": address, "shots": os.environ.get("STUDIO_PICTURES")}),
-            capture_output=True,
-            text=True,
-            timeout=400,
-        )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+        return in_browser("studio_surprises.mjs", timeout=400, address=address)
 
 
 def test_questions_move_with_the_keyboard_and_keep_the_focus(seen):

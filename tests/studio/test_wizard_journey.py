@@ -3,14 +3,11 @@
 The pictures: STUDIO_PICTURES=folder pytest -m slow THIS_FILE.
 """
 
-import json
-import os
 import re
-import subprocess
 
 import pytest
 
-from tests.oracles.node import BROWSER, has_browser, node
+from tests.oracles.node import has_browser, in_browser
 from tests.oracles.studio import running_studio
 
 pytestmark = [
@@ -22,17 +19,8 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory):
     """What was read in the browser."""
-    (program,), _ = node()
     with running_studio(tmp_path_factory.mktemp("empty")) as address:
-        run = subprocess.run(
-            [program, str(BROWSER / "studio_wizard.mjs")],
-            input=json.dumps({"address": address, "shots": os.environ.get("STUDIO_PICTURES")}),
-            capture_output=True,
-            text=True,
-            timeout=500,
-        )
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+        return in_browser("studio_wizard.mjs", timeout=500, address=address)
 
 
 def test_nothing_is_wrong_with_any_page_also_on_a_phone_and_in_german(seen):
