@@ -10,6 +10,7 @@ import pytest
 from incrowd.guarantees.strength import strength_of
 from incrowd.planner.outlook import estimate
 from incrowd.studio.document import changed
+from incrowd.studio.language import in_language
 from incrowd.studio.wizard import DEFAULTS, LEVELS, delta_for, survey_text, ways_of
 from incrowd.survey import Survey
 
@@ -169,7 +170,8 @@ def test_nobody_who_mixes_leaves_the_local_guarantee():
 
 def test_levels_state_how_far_a_guess_can_improve_rounded_up():
     for level in LEVELS:
-        stated = int(re.search(r"(\d+)% at most", str(level.about))[1])
+        said = in_language(level.about, "en", **level.chances)
+        stated = int(re.search(r"a chance of 20% .*?(\d+)% at most", said)[1])
         odds = exp(level.epsilon) * 0.2 / 0.8
         assert stated - 1 < 100 * odds / (1 + odds) <= stated
         assert strength_of(level.epsilon, float(delta_for(450)), 450) == level.strength

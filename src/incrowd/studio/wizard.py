@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute
 from incrowd.accountant.analyses import ANALYSES
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError, SurveyError
-from incrowd.guarantees.strength import Strength
+from incrowd.guarantees.strength import GUESS, Strength, guess_after
 from incrowd.studio.chosen_values import number, share_of
 from incrowd.studio.document import Operation, Raw, changed
 from incrowd.studio.expected_people import PeopleSummary, people_summary
@@ -51,12 +51,21 @@ MOST_ANSWERS = 20  # of a comparison
 
 
 class SensitivityLevel(NamedTuple):
-    """How sensitive the answers are: the strength of the promise, its epsilon, and what it says."""
+    """How sensitive the answers are: the strength of the promise, its epsilon, and what it says.
+
+    about: names the chances in braces.
+    """
 
     strength: Strength
     epsilon: float
     label: Phrase
     about: Phrase
+
+    @property
+    def chances(self) -> dict[str, str]:
+        """The chance of a guess, and the most that it can become, in percent."""
+        most = guess_after(self.epsilon)
+        return {"guess": f"{100 * GUESS:g}", "most": f"{100 * most:g}" if most else ""}
 
 
 LEVELS = (
@@ -67,21 +76,21 @@ LEVELS = (
             "Very: it could do serious harm, to someone who was harassed, is ill, or broke a rule"
         ),
         phrase(
-            "A strong promise: a guess about an answer that is right with a chance of 20% becomes "
-            "right with a chance of 41% at most."
+            "A strong promise: a guess about an answer that is right with a chance of {guess}% "
+            "becomes right with a chance of {most}% at most."
         ),
     ),
     SensitivityLevel(
         "moderate",
         2.0,
         phrase("Rather: an answer would be embarrassing"),
-        phrase("A moderate promise: from a chance of 20% to one of 65% at most."),
+        phrase("A moderate promise: from a chance of {guess}% to one of {most}% at most."),
     ),
     SensitivityLevel(
         "weak",
         4.0,
         phrase("Hardly: people would tell most others"),
-        phrase("A weak promise: from a chance of 20% to one of 94% at most."),
+        phrase("A weak promise: from a chance of {guess}% to one of {most}% at most."),
     ),
 )
 MIXING: tuple[tuple[str, Phrase, Phrase], ...] = (
