@@ -54,7 +54,7 @@ def acknowledge(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the service.")],
     json: AsJson = False,
 ) -> None:
-    """Confirm that the collector has a file handed over.
+    """Confirm that the collector has received a file.
 
     If the collector's address in the bundle is https://collector.invalid, a service writes what it
     would send into FOLDER/handover. The collector shows a code when it has the file. Only when CODE

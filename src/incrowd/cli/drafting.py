@@ -88,14 +88,12 @@ def init(
 
 def _for_people(draft: incrowd.Draft, invited: int | None, expected: float | None) -> incrowd.Draft:
     """Return the draft for the people who are invited. Raises UsageError or SurveyError."""
-    if invited is None or expected is None:
-        if invited is not None:
-            raise UsageError.of("--invited", "cli.needs-option", value=invited, option="--expected")
-        if expected is not None:
-            raise UsageError.of(
-                "--expected", "cli.needs-option", value=expected, option="--invited"
-            )
+    if invited is None and expected is None:
         return draft
+    if expected is None:
+        raise UsageError.of("--invited", "cli.needs-option", value=invited, option="--expected")
+    if invited is None:
+        raise UsageError.of("--expected", "cli.needs-option", value=expected, option="--invited")
     from incrowd.survey.participation import LEAST_CROWD, Participation  # loads what plans need
 
     if invited < LEAST_CROWD:

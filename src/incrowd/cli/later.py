@@ -59,7 +59,7 @@ COMMANDS = {
     "host": ("host:host", "Run a service from its settings file, until stopped."),
     "acknowledge": (
         "confirming:acknowledge",
-        "Confirm that the collector has a file handed over.",
+        "Confirm that the collector has received a file.",
     ),
     "confirm-clock": ("confirming:confirm_clock", "Confirm that a service's clock is right."),
     "open": ("open:open_sealed", "Open a release without a server."),
