@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
 from itertools import combinations
 from typing import NamedTuple
@@ -83,10 +83,10 @@ _PEOPLE = {
 }
 
 
-def _number(value: float, places: int, rounding: object) -> NumberText:
+def _number(value: float, places: int, rounding: Callable[[float], int]) -> NumberText:
     """Return a percentage, rounded so that an interval does not become shorter."""
     scale = 10**places
-    whole = rounding(round(min(max(value, 0.0), 100.0) * scale, 6))  # type: ignore[operator]
+    whole = rounding(round(min(max(value, 0.0), 100.0) * scale, 6))
     return NumberText(f"{whole / scale:.{places}f}")
 
 
