@@ -57,7 +57,7 @@ def host(
       incrowd host shuffler/shuffler.toml
     """
     from incrowd.collection import hosting
-    from incrowd.collection.settings import BUNDLE
+    from incrowd.collection.folders import BUNDLE
 
     place = hosting.with_settings(settings)
     kind = hosting.kind_of(place)

@@ -15,6 +15,7 @@ from incrowd.errors import UsageError, unreadable
 from incrowd.files import BEGUN, write_private
 from incrowd.reports.locking import locked
 
+BUNDLE = "bundle.json"  # in the folder of a service
 DEPTH = 3  # of the folders in which a service writes files
 
 

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from incrowd.collection.delivery import Courier, Pauses, acknowledgment, courier, pieces
-from incrowd.collection.folders import adopt_bundle
+from incrowd.collection.folders import BUNDLE, adopt_bundle
 from incrowd.collection.protocol.addresses import is_by_hand, is_short_of
 from incrowd.collection.protocol.mixing import Invitations, release_kind
-from incrowd.collection.settings import BUNDLE
 from incrowd.collection.steps import LOG
 from incrowd.collection.taking import RELEASE_FILE, STATEMENT_FILE, read_start
 from incrowd.errors import UsageError

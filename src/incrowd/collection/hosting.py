@@ -19,7 +19,7 @@ from incrowd.collection.collector import app as collecting
 from incrowd.collection.collector import keeper as collector_keeper
 from incrowd.collection.collector.dashboard import PATH as DASHBOARD
 from incrowd.collection.collector.places import CollectorPlaces, load_private, new_key
-from incrowd.collection.folders import exclusive
+from incrowd.collection.folders import BUNDLE, exclusive
 from incrowd.collection.inviter import app as inviting
 from incrowd.collection.inviter import setup as inviter_setup
 from incrowd.collection.inviter.init import MixersTerms, make_mixers_bundle
@@ -32,7 +32,6 @@ from incrowd.collection.mixer.second import keeper as second_keeper
 from incrowd.collection.page.serving import WithPage
 from incrowd.collection.protocol.bundle import Bundle, as_time
 from incrowd.collection.settings import (
-    BUNDLE,
     SERVICES,
     CollectorSettings,
     FirstMixerSettings,

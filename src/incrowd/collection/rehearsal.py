@@ -31,6 +31,7 @@ from incrowd.collection.device.crowd import CrowdUploads, send_each
 from incrowd.collection.device.device import strata_of
 from incrowd.collection.device.promising import TermLine, UploadPromise, promised
 from incrowd.collection.device.sending import fetch
+from incrowd.collection.folders import BUNDLE
 from incrowd.collection.in_node import sending_in_node
 from incrowd.collection.invitations import issue, new_invitations
 from incrowd.collection.inviter.store import InviterStore
@@ -53,7 +54,6 @@ from incrowd.collection.protocol.blind import SIGNATURE_BYTES
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
 from incrowd.collection.protocol.upload import code_field
 from incrowd.collection.serving import serve
-from incrowd.collection.settings import BUNDLE
 from incrowd.encoding.records import EncodedAnswers
 from incrowd.errors import ProtocolError, ReportsError, UsageError
 from incrowd.plans import Plan

@@ -15,6 +15,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from incrowd.collection.folders import BUNDLE
 from incrowd.collection.machine import cores
 from incrowd.collection.steady import CLOCK_FILE
 from incrowd.errors import Unfit, UsageError
@@ -22,7 +23,6 @@ from incrowd.survey.reasons import known_keys, wording
 from incrowd.survey.toml import read_toml
 
 OURS = "INCROWD_"
-BUNDLE = "bundle.json"  # in the folder of a service
 GENERAL = {"INCROWD_DEBUG", "INCROWD_READ_MIB", "INCROWD_READ_SECONDS"}  # for every command
 
 

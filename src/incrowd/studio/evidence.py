@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from incrowd.collection.collector.places import CollectorPlaces
+from incrowd.collection.folders import BUNDLE
 from incrowd.collection.hosting import GIVEN
 from incrowd.collection.protocol.addresses import is_by_hand
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle
-from incrowd.collection.settings import BUNDLE, FirstMixerSettings, SecondMixerSettings
+from incrowd.collection.settings import FirstMixerSettings, SecondMixerSettings
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.plans import Plan
 from incrowd.studio.language import Phrase, phrase

@@ -18,12 +18,11 @@ from pathlib import Path
 
 from incrowd.collection.collector.keeper import forget, open_waiting, take_file
 from incrowd.collection.collector.places import CollectorPlaces, load_private
-from incrowd.collection.folders import exclusive
+from incrowd.collection.folders import BUNDLE, exclusive
 from incrowd.collection.handover import FOLDER as HANDOVER
 from incrowd.collection.hosting import process_in
 from incrowd.collection.machine import cores, protect
 from incrowd.collection.protocol.bundle import Bundle
-from incrowd.collection.settings import BUNDLE
 from incrowd.collection.steady import NEVER
 from incrowd.collection.taking import RELEASE_FILE, STATEMENT_FILE
 from incrowd.errors import UsageError

@@ -11,6 +11,7 @@ from typing import Any
 from incrowd.collection.cards import card_of
 from incrowd.collection.collector.keeper import keep_bundle
 from incrowd.collection.collector.places import CollectorPlaces, new_key
+from incrowd.collection.folders import BUNDLE
 from incrowd.collection.hosting import GIVEN
 from incrowd.collection.invitations import InvitationFiles, write_invitations
 from incrowd.collection.inviter import setup as inviter_setup
@@ -25,7 +26,6 @@ from incrowd.collection.mixer.store.store import Store
 from incrowd.collection.page.files import asked_in, page_files, shipped, write_page
 from incrowd.collection.protocol.bundle import MOST_BYTES as MOST_BUNDLE_BYTES
 from incrowd.collection.settings import (
-    BUNDLE,
     FirstMixerSettings,
     InviterSettings,
     SecondMixerSettings,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from incrowd.collection.settings import BUNDLE
+from incrowd.collection.folders import BUNDLE
 from incrowd.errors import Problem, SurveyError, UsageError, unreadable
 from incrowd.files import (
     BEGUN,

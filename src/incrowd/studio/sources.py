@@ -9,7 +9,7 @@ from pathlib import Path
 
 from incrowd.collection.collector.places import RECEIPT
 from incrowd.collection.collector.receipt import load_receipt
-from incrowd.collection.settings import BUNDLE
+from incrowd.collection.folders import BUNDLE
 from incrowd.errors import IncrowdError, Problem, UsageError, unreadable
 from incrowd.files import write_bytes, write_text
 from incrowd.plans import Plan

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from incrowd.collection.settings import BUNDLE
+from incrowd.collection.folders import BUNDLE
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.studio.evidence import read_bundle
 from incrowd.studio.language import in_language, phrase

@@ -28,10 +28,10 @@ from incrowd.collection.collector.dashboard import PATH as DASHBOARD
 from incrowd.collection.collector.places import CollectorPlaces
 from incrowd.collection.collector.progress import CollectorProgress, Gate, PeopleCount, Uncounted
 from incrowd.collection.device.connection import HEADERS
+from incrowd.collection.folders import BUNDLE
 from incrowd.collection.machine import system
 from incrowd.collection.protocol.addresses import checked_address
 from incrowd.collection.protocol.bundle import Bundle, as_time
-from incrowd.collection.settings import BUNDLE
 from incrowd.errors import IncrowdError, ReportsError, Unfit, UsageError
 from incrowd.plans.digests import FileCount
 from incrowd.plans.strata import answers_in

@@ -26,6 +26,7 @@ from incrowd.collection.collector.receipt import (
     receipt_of,
     save_receipt,
 )
+from incrowd.collection.folders import BUNDLE
 from incrowd.collection.parallel import in_processes
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import AnyRelease, MixedRelease
@@ -33,7 +34,6 @@ from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.sealed import PrivateKey
 from incrowd.collection.protocol.signed import Signed, check_body
 from incrowd.collection.rows import message_counts, repeated
-from incrowd.collection.settings import BUNDLE
 from incrowd.collection.taking import Shelf
 from incrowd.errors import ProtocolError, ReportsError
 from incrowd.files import PRIVATE, new_folder, private_folder, settle, write_bytes

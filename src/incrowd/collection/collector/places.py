@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from incrowd.collection.folders import load_key
+from incrowd.collection.folders import BUNDLE, load_key
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import AnyRelease, Invitations, release_kind
 from incrowd.collection.protocol.sealed import X25519, Kem, KeyConfiguration, PrivateKey
 from incrowd.collection.protocol.signed import Signed
-from incrowd.collection.settings import BUNDLE
 from incrowd.collection.steady import CLOCK_FILE
 from incrowd.collection.taking import Shelf
 from incrowd.errors import UsageError

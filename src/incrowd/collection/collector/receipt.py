@@ -14,12 +14,12 @@ from pydantic import Field, ValidationError
 from incrowd.collection.claims import release_of
 from incrowd.collection.collector.opening import kinds_of
 from incrowd.collection.collector.places import INVENTED, RECEIPT, CollectorPlaces
+from incrowd.collection.folders import BUNDLE
 from incrowd.collection.protocol.addresses import short
 from incrowd.collection.protocol.bundle import Bundle
 from incrowd.collection.protocol.mixing import AnyRelease, Invitations, MixedRelease
 from incrowd.collection.protocol.release import Header
 from incrowd.collection.protocol.signed import Signed, prove_cheating
-from incrowd.collection.settings import BUNDLE
 from incrowd.errors import IncrowdError, ReportsError, unreadable
 from incrowd.estimation.receipts import Received
 from incrowd.files import write_bytes
