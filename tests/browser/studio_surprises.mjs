@@ -124,6 +124,20 @@ await page.click("#new-version")
 await page.waitForSelector("#former")
 seen.version = [await text(page, "h1"), await page.isEnabled("#name")]
 
+// A value that is entered before the scripts of the page have arrived is saved.
+let arrive
+const arrived = new Promise((resolve) => (arrive = resolve))
+await context.route("**/htmx.min.js", (route) => arrived.then(() => route.continue()))
+await page.goto(`${origin}/p/habits/precision`, { waitUntil: "commit" })
+await page.fill("#epsilon", "1.75")
+await page.press("#epsilon", "Tab")
+const saving = page.waitForResponse("**/precision/keep", { timeout: 20_000 }).catch(() => null)
+arrive()
+await saving
+await context.unroute("**/htmx.min.js")
+await page.goto(`${origin}/p/habits/precision`)
+seen.early = await page.inputValue("#epsilon")
+
 // A rehearsal whose studio is gone is not shown as running.
 await page.goto(`${origin}/p/smoking-version-2/publish/rehearsal`)
 await page.check("#rehearsal-joining")

@@ -94,6 +94,10 @@ def test_a_published_survey_is_locked_and_its_new_version_is_not(seen):
     assert seen["version"] == ["Smoking, version 2", True]
 
 
+def test_a_value_that_was_entered_before_the_page_could_save_it_is_saved(seen):
+    assert seen["early"] == "1.75"
+
+
 def test_nothing_is_said_to_run_when_the_studio_has_ended(seen):
     words, *running = seen["ended"]
     assert "The studio has ended" in words and running == [False, False]

@@ -45,6 +45,21 @@ document.addEventListener("htmx:after:request", (event) => {
   newest = version;
 });
 
+// What was entered before this page could save it is saved now. A field in which somebody types saves itself later.
+const isEntered = (field) =>
+  field !== document.activeElement &&
+  (field.matches("select")
+    ? [...field.options].some((option) => option.selected !== option.defaultSelected)
+    : field.matches("[type=checkbox], [type=radio]")
+      ? field.checked !== field.defaultChecked
+      : field.matches("[name]:not([type=hidden])") && field.value !== field.defaultValue);
+
+document.addEventListener("htmx:after:init", ({ target }) => {
+  if (!target.matches?.("form[hx-trigger*=change]")) return;
+  const entered = [...target.elements].find(isEntered);
+  entered?.dispatchEvent(new Event("change", { bubbles: true }));
+});
+
 // A button that names a field copies its text, and says so.
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
