@@ -28,12 +28,12 @@ def is_year(name: str) -> bool:
     return named(tokens(name), "year", "jahr", "annee", "ano", "anno", "jaar", "yr")
 
 
-def listed(text: str) -> tuple[str, ...]:
+def named_in(text: str) -> tuple[str, ...]:
     """Return the names in a text, which commas separate."""
     return tuple(dict.fromkeys(" ".join(each.split()) for each in text.split(",")))
 
 
-RECORDS = listed(
+RECORDS = named_in(
     """
     duration in seconds, duration seconds, duration s, interview time, interviewtime, time sum,
     time rsi, total time, gesamtzeit, antwortzeit, completion time in seconds, start language,
@@ -42,13 +42,13 @@ RECORDS = listed(
     gps altitude, gps precision, gps accuracy, geopoint altitude, geopoint precision, collector id
     """
 )
-FREE_WORDS = listed("text, specify, angeben, sonstiges, comment, comments, kommentar, freitext")
-VERSIONS = listed(
+FREE_WORDS = named_in("text, specify, angeben, sonstiges, comment, comments, kommentar, freitext")
+VERSIONS = named_in(
     """
     version, versions, release, firmware, build, ver, kapitel, chapter, section, revision, oid
     """
 )
-DEVICES = listed(
+DEVICES = named_in(
     """
     device, device id, deviceid, imei, meid, idfa, gaid, aaid, udid, uuid, guid, mac, mac
     address, macaddress, cookie, cookie id, cookieid, session, session id, sessionid,
@@ -56,13 +56,13 @@ DEVICES = listed(
     geratekennung, geraet id, visitor id, client id, token, push token, imsi, iccid
     """
 )
-ACCOUNTS = listed(
+ACCOUNTS = named_in(
     """
     username, user name, login, login name, nickname, twitter, instagram, handle, screen name,
     benutzername, skype, telegram, facebook id, account name, nutzername, nick
     """
 )
-NATIONAL_NAMES = listed(
+NATIONAL_NAMES = named_in(
     """
     ssn, social security, social security number, socialsecurity, nino, ni number, national
     insurance, nin, national id, nationalid, national number, steuer id, steuerid, steueridnr,
@@ -78,7 +78,7 @@ NATIONAL_NAMES = listed(
     card, versicherungsnummer, pasaporte, ppsn, pps, pps number
     """
 )
-PHONE_NAMES = listed(
+PHONE_NAMES = named_in(
     """
     phone, telephone, telefon, tel, telefono, mobile, mobil, cell, cellphone, cell phone, handy,
     handynummer, fax, phone number, phonenumber, telefonnummer, rufnummer, telefoon, gsm, movil,
@@ -87,20 +87,20 @@ PHONE_NAMES = listed(
     cellulare
     """
 )
-CARD_NAMES = listed(
+CARD_NAMES = named_in(
     """
     card, credit card, creditcard, card number, cardnumber, kreditkarte, kartennummer, pan, cc
     number, ccnum, karte, carte
     """
 )
-ACCOUNT_NAMES = listed(
+ACCOUNT_NAMES = named_in(
     """
     iban, bank account, bankaccount, account, account number, accountnumber, konto, kontonummer,
     kontonr, bankverbindung, compte, cuenta, conto, sort code, routing number, bic, swift,
     rekening, rekeningnummer, acct
     """
 )
-NOT_PEOPLE = listed(
+NOT_PEOPLE = named_in(
     """
     part, parts, product, produkt, sku, article, artikel, item, isbn, ean, upc, gtin, catalog,
     catalogue, lot, batch, charge, order, invoice, rechnung, bestellung, model, modell, zip,
@@ -112,31 +112,31 @@ NOT_PEOPLE = listed(
     value
     """
 )
-LATITUDES = listed(
+LATITUDES = named_in(
     """
     lat, latitude, breite, breitengrad, latitud, latitudine, gpslat, ycoord
     """
 )
-LONGITUDES = listed(
+LONGITUDES = named_in(
     """
     lon, lng, long, longitude, lange, laenge, langengrad, laengengrad, longitud, longitudine,
     gpslon, xcoord
     """
 )
-COORDINATES = listed(
+COORDINATES = named_in(
     """
     gps, coordinates, coords, coordinate, coord, koordinaten, geolocation, latlon, latlong,
     geopoint, location, geo, position, standort
     """
 )
-ADDRESS_NAMES = listed(
+ADDRESS_NAMES = named_in(
     """
     address, adresse, anschrift, street, strasse, direccion, domicilio, indirizzo, adres,
     endereco, rue, addr, adress, wohnort, wohnadresse, home address, street address, address
     line, streetaddress, homeaddress, straat, calle, adresse postale
     """
 )
-PLATE_NAMES = listed(
+PLATE_NAMES = named_in(
     """
     plate, plates, license plate, licence plate, number plate, licenseplate, numberplate,
     kennzeichen, kfz, kfz kennzeichen, nummernschild, matricula, immatriculation, targa,
@@ -145,7 +145,7 @@ PLATE_NAMES = listed(
     registreringsnummer
     """
 )
-BIRTH_NAMES = listed(
+BIRTH_NAMES = named_in(
     """
     birth, birthdate, birthday, bday, dob, dateofbirth, date of birth, geburt, geburtsdatum,
     geburtstag, geb, gebdat, naissance, nacimiento, fecha de nacimiento, nascita, nascimento,
@@ -153,7 +153,7 @@ BIRTH_NAMES = listed(
     ne le, geboren, birth date, data nascita, date naissance, date de naissance
     """
 )
-NAME_NAMES = listed(
+NAME_NAMES = named_in(
     """
     first name, firstname, forename, given name, givenname, last name, lastname, surname, family
     name, familyname, full name, fullname, middle name, maiden name, vorname, nachname,
@@ -164,19 +164,19 @@ NAME_NAMES = listed(
     firstnames, your name
     """
 )
-RELATED_NAMES = listed(
+RELATED_NAMES = named_in(
     """
     spouse, participant, respondent, interviewer, contact name, teacher, supervisor, doctor,
     physician, boss, manager, parent, guardian, mother s name, father s name, vor und nachname
     """
 )
-SHORT_NAMES = listed(
+SHORT_NAMES = named_in(
     """
     name, names, first, last, surname, contact, person, who, customer, client, patient,
     employee, student, member, naam, namn, navn, nimi, nazwa
     """
 )
-OTHER_NAMES = listed(
+OTHER_NAMES = named_in(
     """
     product, brand, company, firm, firma, school, schul, city, town, ort, file, variable, var,
     country, land, region, team, group, class, course, project, shop, store, hospital, event,
@@ -185,7 +185,7 @@ OTHER_NAMES = listed(
     year, department, clinic, organization, institution, university, color, item
     """
 )
-WEIGHTS = listed(
+WEIGHTS = named_in(
     """
     pweight, pweights, wgt, pspwght, pspwt, dweight, anweight, final weight, finalweight,
     weight final, finalwt, survey weight, sample weight, sampling weight, design weight, wtssall,
@@ -194,8 +194,8 @@ WEIGHTS = listed(
     weight, rakeweight, poststrat weight, post stratification weight, expansion factor
     """
 )
-WEIGHTS_OR_BODIES = listed("weight, weights, wt, wts, gewicht, gew, poids, peso, w, weighting")
-DESIGN = listed(
+WEIGHTS_OR_BODIES = named_in("weight, weights, wt, wts, gewicht, gew, poids, peso, w, weighting")
+DESIGN = named_in(
     """
     psu, ssu, stratum, strata, cluster, clusterid, cluster id, primary sampling unit, schicht,
     sampling stratum, varstrat, varunit, fpc, klumpen, estrato, strate, sdmvpsu, sdmvstra, vpsu,
@@ -203,7 +203,7 @@ DESIGN = listed(
     stratum id, strata id, psu id, psuid, clust, clusternummer, schichtung, stratumvar
     """
 )
-IDS = listed(
+IDS = named_in(
     """
     id, ids, pid, uid, personid, idperson, respid, respondentid, participantid, subjectid,
     patientid, probandid, clientid, memberid, studentid, userid, panelistid, recordid, caseid,
@@ -217,41 +217,41 @@ IDS = listed(
     token, email, email address, e mail, e mail adresse, emailadresse, username, benutzername
     """
 )
-PEOPLE = listed(
+PEOPLE = named_in(
     """
     person, respondent, resp, participant, subject, subj, patient, proband, client, member,
     student, user, panelist, record, case, vpn, vp, teilnehmer, befragte, befragter, worker,
     employee, individual, indiv, entity, customer, household, hh, key, schuler, fall, pupil, child
     """
 )
-NOT_PERSONS = listed(
+NOT_PERSONS = named_in(
     """
     school, class, site, interviewer, product, item, question, trial, stimulus, cluster, group,
     team, store, shop, country, region, event, form, survey, version, wave, session, visit,
     district, village, hospital, clinic, course, batch, page, block, schul, klasse, gruppe
     """
 )
-WAVES = listed(
+WAVES = named_in(
     """
     wave, waves, year, round, visit, period, session, welle, jahr, runde, instance, time, timepoint,
     t, occasion, measurement, day, week, month, quarter, messzeitpunkt, mzp, zeitpunkt, vague,
     redcap repeat instance, redcap event name, redcap repeat instrument, event, trial, ola, erhebung
     """
 )
-ROUNDS = listed(
+ROUNDS = named_in(
     """
     wave, waves, year, round, visit, session, welle, jahr, runde, instance, timepoint, occasion,
     messzeitpunkt, mzp, vague, redcap repeat instance, erhebung, redcap event name
     """
 )
-ATTRIBUTES = listed(
+ATTRIBUTES = named_in(
     """
     attribute, variable, item, question, measure, indicator, feature, parameter, merkmal, key,
     field, frage, question id, metric, property
     """
 )
-VALUES = listed("value, answer, response, wert, antwort, score, result, val, values")
-FREQUENCIES = listed(
+VALUES = named_in("value, answer, response, wert, antwort, score, result, val, values")
+FREQUENCIES = named_in(
     """
     freq, frequency, frequencies, count, counts, n, anzahl, haufigkeit, haeufigkeit, cases, people,
     persons, num people, number of people, personen, effectif, effectifs, frecuencia, frequenza

@@ -581,9 +581,9 @@ class Estimates(_SomePeople, views.Result):
         for stratum in self.strata:
             several = len(stratum.names) > 1
             code = "estimation.people-together" if several else "estimation.people-of-stratum"
-            yield translatable(code, names=listed(stratum.names), people=stratum.people)
+            yield translatable(code, names=first_names(stratum.names), people=stratum.people)
         if self.left_out:
-            yield translatable("estimation.strata-not-in", names=listed(self.left_out))
+            yield translatable("estimation.strata-not-in", names=first_names(self.left_out))
         singly = translatable("estimation.each-stratum-where", where=where)
         together = translatable("estimation.all-strata-together")
         yield text_list((together, singly) if self.strata[0].tables else (together,))
@@ -621,7 +621,7 @@ def _table_sheet(item: Shown) -> Sheet:
     return Sheet(sheet.name, (*sheet.headings, "truth"), tuple(rows), shares)
 
 
-def listed(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """Return names of strata; if there are many, the first ones."""
     shown = ", ".join(names[:MOST_NAMES])
     if len(names) <= MOST_NAMES:

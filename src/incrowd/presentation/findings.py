@@ -12,7 +12,7 @@ from incrowd.catalog.sentences import NumberText, text_list, translatable
 from incrowd.errors import TableError
 from incrowd.estimation.displayed import Cell, Shown
 from incrowd.estimation.readings import check_tables
-from incrowd.estimation.results import Estimates, listed
+from incrowd.estimation.results import Estimates, first_names
 from incrowd.plans import Plan
 from incrowd.survey import UNANSWERED, Survey, YesNo
 
@@ -100,10 +100,10 @@ def people_lines(estimates: Estimates) -> Iterator[str]:
         yield translatable("presentation.people-invited", people=issued, share=share)
     yield translatable("presentation.people-planned", people=survey.crowd)
     for stratum in estimates.strata:
-        names = listed(stratum.names)
+        names = first_names(stratum.names)
         yield translatable("presentation.people-of", name=names, people=stratum.people)
     if estimates.left_out:
-        yield translatable("presentation.strata-left-out", names=listed(estimates.left_out))
+        yield translatable("presentation.strata-left-out", names=first_names(estimates.left_out))
 
 
 def limits(estimates: Estimates) -> Iterator[str]:

@@ -12,7 +12,7 @@ from incrowd import number_text
 from incrowd.accountant.analyses import analysis
 from incrowd.errors import quantity
 from incrowd.estimation.receipts import receipt_sentences, unaccounted
-from incrowd.estimation.results import listed
+from incrowd.estimation.results import first_names
 from incrowd.plans import Guarantee, Plan
 from incrowd.presentation.data import guarantee_facts
 from incrowd.presentation.guarantee_text import guarantee_sentence, left_in_words
@@ -204,14 +204,14 @@ def _reports_verified(plan: Plan, verification: Verification) -> Iterator[str]:
             "follows the plan could have sent them"
         )
     for names, number in (verification.people or {}).items():
-        yield f"stratum {listed(names)}: {quantity(number, 'people')}"
+        yield f"stratum {first_names(names)}: {quantity(number, 'people')}"
     if verification.missing:
         yield _missing(plan, verification)
 
 
 def _sum(of: PublishedSum) -> str:
     """State what published counts add up to, and whether noise can explain the difference."""
-    where = f", stratum {listed(of.strata)}" if of.strata else ""
+    where = f", stratum {first_names(of.strata)}" if of.strata else ""
     verdict = "noise explains the difference" if of.possible else "NOISE CANNOT EXPLAIN THAT"
     return (
         f"message {of.message}{where}: {quantity(of.counts, 'published counts')} of "

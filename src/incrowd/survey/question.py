@@ -60,7 +60,7 @@ class AnswerColumn(Protocol[Read]):
 _SPOKEN = {NO_ANSWER: "estimation.no-answer", NOT_ASKED: "estimation.not-asked"}
 
 
-def listed(answers: Sequence[str]) -> str:
+def first_answers(answers: Sequence[str]) -> str:
     """Return answers as text for people; of a long list, only the first."""
     shown = "; ".join(answers[:MOST_LISTED])
     if len(answers) <= MOST_LISTED:
@@ -259,7 +259,7 @@ class AnyQuestion(Frozen):
 
     def described(self, named: tuple[str, ...]) -> str:
         """Describe the possible answers. named: their labels."""
-        return translatable("survey.one-of-answers", answers=listed(named))
+        return translatable("survey.one-of-answers", answers=first_answers(named))
 
     def in_words(self, label: Callable[[str], str] = str) -> str:
         """Return all possible answers in one phrase. label: the label of an answer."""

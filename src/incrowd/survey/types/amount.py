@@ -11,7 +11,7 @@ from pydantic import model_validator
 from incrowd.accountant.schema import Domain
 from incrowd.catalog.sentences import Sentence, sentence, translatable
 from incrowd.survey.forms import EDGES, DesignForm, PageField
-from incrowd.survey.question import AnswerColumn, Read, listed
+from incrowd.survey.question import AnswerColumn, Read, first_answers
 from incrowd.survey.toml import Mistake
 from incrowd.survey.types.number import WithEdges
 
@@ -72,7 +72,7 @@ class Amount(WithEdges):
 
     def described(self, named: tuple[str, ...]) -> str:
         """Return the edges."""
-        return translatable("survey.edges-of-number", answers=listed(named))
+        return translatable("survey.edges-of-number", answers=first_answers(named))
 
     def read(self, column: AnswerColumn[Read]) -> Read:
         """Return the edges around a number."""

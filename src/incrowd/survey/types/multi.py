@@ -19,7 +19,7 @@ from incrowd.survey.question import (
     SHOWN,
     AnswerColumn,
     Read,
-    listed,
+    first_answers,
 )
 from incrowd.survey.toml import Mistake
 from incrowd.survey.types.choice import WithOptions
@@ -106,7 +106,7 @@ class Multi(WithOptions):
 
     def described(self, named: tuple[str, ...]) -> str:
         """Return how many of the options."""
-        return translatable("survey.some-answers", most=self.at_most, answers=listed(named))
+        return translatable("survey.some-answers", most=self.at_most, answers=first_answers(named))
 
     def read(self, column: AnswerColumn[Read]) -> Read:
         """Return some options."""

@@ -11,7 +11,7 @@ from incrowd.catalog.sentences import Sentence, sentence, translatable
 from incrowd.errors import Unfit
 from incrowd.survey.conditions import AnswerComparison, AtLeast, IsAnswer
 from incrowd.survey.forms import EDGES, DesignForm, PageField
-from incrowd.survey.question import AnswerColumn, AnyQuestion, Read, listed
+from incrowd.survey.question import AnswerColumn, AnyQuestion, Read, first_answers
 from incrowd.survey.toml import Mistake, Real
 
 
@@ -96,7 +96,7 @@ class Number(WithEdges):
 
     def described(self, named: tuple[str, ...]) -> str:
         """Return the ranges."""
-        return translatable("survey.range-of-number", answers=listed(named))
+        return translatable("survey.range-of-number", answers=first_answers(named))
 
     def read(self, column: AnswerColumn[Read]) -> Read:
         """Return the bin of a number."""
