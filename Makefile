@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 CLIENT := clients/js/node_modules
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo test test-slow test-spark check bench papers docs dist dist-test clean
+.PHONY: demo test test-slow test-spark check bench papers docs dist dist-test release-check clean
 .DELETE_ON_ERROR:
 # Tests start many processes: without bytecode on disk each of them would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -66,6 +66,10 @@ dist-test: $(VENV)/.dev
 	@echo "== testing the wheel and source archive in clean environments: lowest, pinned, and newest versions"
 	@$(BIN)/python -m pytest -m slow tests/test_dist.py
 
+release-check: $(VENV)/.releasing
+	@echo "== checking everything that can be checked before a release: a quarter of an hour"
+	@$(BIN)/python -m releasing
+
 $(VENV)/.venv:
 	@echo "== creating the virtual environment $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -87,6 +91,11 @@ $(VENV)/.spark: pyproject.toml constraints.txt | $(VENV)/.venv
 	@echo "== installing incrowd, its test tools, and Spark"
 	@$(PIP) -e ".[dev,proved,spark,studio]"
 	@touch $@ $(VENV)/.installed $(VENV)/.dev
+
+$(VENV)/.releasing: releasing/requirements.txt constraints.txt | $(VENV)/.dev
+	@echo "== installing the tools that check a release"
+	@$(PIP) -r releasing/requirements.txt
+	@touch $@
 
 $(PEERS)/.installed: bench/peers.txt bench/peers-constraints.txt
 	@echo "== installing other libraries for comparison, in a separate environment"
