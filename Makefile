@@ -4,7 +4,11 @@ VENV := .venv
 PEERS := .venv-peers
 BIN := $(VENV)/bin
 CLIENT := clients/js/node_modules
+ACCOUNTANT := packages/accountant
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --quiet
+# Both distributions of this repository: no index is asked for the one that the other depends on.
+INSTALL := $(PIP) -e $(ACCOUNTANT) -e
+PROJECTS := pyproject.toml $(ACCOUNTANT)/pyproject.toml constraints.txt
 
 .PHONY: demo test test-slow test-spark check bench papers docs dist dist-test release-check clean
 .DELETE_ON_ERROR:
@@ -58,8 +62,10 @@ docs: $(VENV)/.docs
 	@echo "== open site/index.html"
 
 dist: $(VENV)/.dev
-	@echo "== building the wheel and source archive"
-	@PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist . > /dev/null
+	@echo "== building the wheels and source archives of incrowd and incrowd-accountant"
+	@for project in $(ACCOUNTANT) .; do \
+		PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist $$project > /dev/null || exit 1; \
+	done
 	@ls dist
 
 dist-test: $(VENV)/.dev
@@ -77,19 +83,19 @@ $(VENV)/.venv:
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.venv
+$(VENV)/.installed: $(PROJECTS) | $(VENV)/.venv
 	@echo "== installing incrowd and its dependencies (a minute or two the first time)"
-	@$(PIP) -e ".[studio]"
+	@$(INSTALL) ".[studio]"
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.venv
+$(VENV)/.dev: $(PROJECTS) | $(VENV)/.venv
 	@echo "== installing incrowd and its test tools (a minute or two the first time)"
-	@$(PIP) -e ".[dev,proved,studio]"
+	@$(INSTALL) ".[dev,proved,studio]"
 	@touch $@ $(VENV)/.installed
 
-$(VENV)/.spark: pyproject.toml constraints.txt | $(VENV)/.venv
+$(VENV)/.spark: $(PROJECTS) | $(VENV)/.venv
 	@echo "== installing incrowd, its test tools, and Spark"
-	@$(PIP) -e ".[dev,proved,spark,studio]"
+	@$(INSTALL) ".[dev,proved,spark,studio]"
 	@touch $@ $(VENV)/.installed $(VENV)/.dev
 
 $(VENV)/.releasing: releasing/requirements.txt constraints.txt | $(VENV)/.dev
@@ -109,11 +115,11 @@ $(CLIENT)/.installed: clients/js/package.json tests/browser/package.json | $(VEN
 	@$(BIN)/python -m tests.oracles.node install
 	@touch $@
 
-$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.venv
+$(VENV)/.docs: $(PROJECTS) | $(VENV)/.venv
 	@echo "== installing incrowd and the tools that build its manual"
-	@$(PIP) -e ".[docs,collect]"
+	@$(INSTALL) ".[docs,collect]"
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(CLIENT) clients/js/lib tests/browser/node_modules demo papers site dist build \
+	rm -rf $(VENV) $(PEERS) $(CLIENT) clients/js/lib tests/browser/node_modules demo papers site dist build $(ACCOUNTANT)/build \
 		.pytest_cache .mypy_cache .ruff_cache .hypothesis

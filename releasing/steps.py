@@ -12,7 +12,10 @@ from pathlib import Path
 from releasing import archives, first_page, pythons, versions
 from releasing.commands import CheckError, run
 
-PROJECTS = {"incrowd": Path("pyproject.toml")}  # distribution -> its project file
+PROJECTS = {  # distribution -> its project file
+    "incrowd": Path("pyproject.toml"),
+    "incrowd-accountant": Path("packages", "accountant", "pyproject.toml"),
+}
 TOOLS = Path(sys.executable).parent
 ADDED_BY_SETUPTOOLS = ("PKG-INFO", "setup.cfg")
 FIRST_PAGE = Path("docs", "first-survey.md")
@@ -93,7 +96,9 @@ def build(root: Path, folder: Path, seconds: int) -> None:
         "SOURCE_DATE_EPOCH": str(seconds),
         "PIP_CONSTRAINT": str(root / "constraints.txt"),
     }
-    run(sys.executable, "-m", "build", "--outdir", folder, root, folder=root, changes=changes)
+    for project in PROJECTS.values():
+        of = (root / project).parent
+        run(sys.executable, "-m", "build", "--outdir", folder, of, folder=root, changes=changes)
     run(sys.executable, "-m", "releasing.archives", folder, folder=root, changes=changes)
 
 
@@ -145,7 +150,8 @@ def check_contents(checkout: Checkout) -> None:
     ]
     problems += [f"{name} is in several wheels" for name, number in times.items() if number > 1]
     source = set(archives.files_in(checkout.archive("incrowd", ".tar.gz")))
-    visible = {name for name in tracked(checkout.root) if not _hidden(name)}
+    files = {name for name in tracked(checkout.root) if (checkout.root / name).is_file()}
+    visible = {name for name in files if not _hidden(name)}  # links to folders have other names
     problems += [f"{name} is not in the source archive" for name in sorted(visible - source)]
     for distribution in PROJECTS:
         for ending in (".whl", ".tar.gz"):

@@ -11,10 +11,10 @@ HEADING = re.compile(r"^## \[?(?P<version>[^\]\s]+)\]?(?: - (?P<date>\S+))?$", r
 
 def of_package(root: Path) -> str:
     """Return `__version__` of the package, read without importing it."""
-    text = (root / "src" / "incrowd" / "__init__.py").read_text(encoding="utf-8")
+    text = (root / "src" / "incrowd" / "version.py").read_text(encoding="utf-8")
     stated = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
     if stated is None:
-        raise CheckError("src/incrowd/__init__.py has no `__version__`")
+        raise CheckError("src/incrowd/version.py has no `__version__`")
     return stated[1]
 
 
@@ -47,10 +47,12 @@ def problems(root: Path, tag: str | None) -> list[str]:
     changelog, date = of_changelog(root)
     client = json.loads((root / "clients" / "js" / "package.json").read_text())["version"]
     citation = re.search(r"^version: (.+)$", (root / "CITATION.cff").read_text(), re.MULTILINE)
+    needed = re.search(r'"incrowd-accountant==(.+)"', (root / "pyproject.toml").read_text())
     expected = {
         "CHANGELOG.md": (changelog, version),
         "CITATION.cff": (citation and citation[1], version),
         "clients/js/package.json": (client, in_npm(version)),
+        "pyproject.toml": (needed and needed[1], version),
     }
     if tag is not None:
         expected["the tag"] = (tag, f"v{version}")

@@ -16,13 +16,17 @@ import yaml
 
 import incrowd
 from releasing.versions import of_package
+from tests.oracles import repository
 from tests.oracles.installed import LOCAL, NEEDING, check_outcomes, prepare, run_commands
 
 ROOT = Path(__file__).parent.parent
 CLEAN = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV")
 
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+ACCOUNTANT = ROOT / "packages" / "accountant"
+PROJECT, ALONE = (
+    tomllib.loads((folder / "pyproject.toml").read_text()) for folder in (ROOT, ACCOUNTANT)
+)
 # What the tests below need beside the package, in versions that fit to every way of installing.
 TOOLS = ("duckdb", "hypothesis", "pandas<3", "polars", "pytest")
 TESTED = (  # every dependency is used in them
@@ -49,53 +53,67 @@ def run(*command, cwd, constraints=ROOT / "constraints.txt"):
     return done.stdout
 
 
-def copied(folder):
-    """What is in the repository, without what lies beside it."""
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in names.split():
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
-    return folder
-
-
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
-    """The folder with a wheel and a source archive, made from a copy of the repository."""
+    """The folder with the wheels and source archives, made from a copy of the repository."""
     source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--outdir", folder, copied(source), cwd=source)
+    repository.copy(source)
+    for project in (source / "packages" / "accountant", source):
+        run(sys.executable, "-m", "build", "--outdir", folder, project, cwd=source)
     return folder
+
+
+def wheels(folder):
+    """The wheels of incrowd and of the accountant."""
+    (whole,), (alone,) = folder.glob("incrowd-*.whl"), folder.glob("incrowd_accountant-*.whl")
+    return whole, alone
+
+
+def packed(wheel):
+    """The files of the package in a wheel."""
+    return {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("incrowd/")}
+
+
+def of_the_accountant():
+    """The files of the package that the accountant's distribution contains."""
+    linked = ACCOUNTANT / "src" / "incrowd"
+    there = (path.resolve() for path in linked.iterdir())
+    files = {file for path in there for file in [path, *path.rglob("*")] if file.is_file()}
+    return {str(file.relative_to(ROOT / "src")) for file in files if file.suffix != ".pyc"}
 
 
 @pytest.mark.slow
-def test_the_archives_hold_what_they_should(built):
-    wheel, archive = next(built.glob("*.whl")), next(built.glob("*.tar.gz"))
-    kinds = (".py", ".pyi", ".typed", ".html", ".css", ".js", ".json")
-    sources = {
-        str(file.relative_to(ROOT / "src"))
-        for file in (ROOT / "src" / "incrowd").rglob("*")
-        if file.is_file() and file.suffix in kinds
-    }
-    packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("incrowd/")}
-    assert sources <= packed
-    with tarfile.open(archive) as opened:
-        inside = {entry.name.partition("/")[2] for entry in opened if entry.isfile()}
-    listed = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    hidden = {name for name in listed.stdout.split() if re.search(r"(^|/)\.", name)}
-    assert set(listed.stdout.split()) - hidden <= inside
-    assert not [name for name in inside if re.search("node_modules|__pycache__|[.]venv", name)]
+def test_the_wheels_share_the_files_of_the_package_between_them(built):
+    whole, alone = map(packed, wheels(built))
+    assert alone == of_the_accountant()
+    assert not whole & alone and whole | alone == set(repository.names("src"))
+    assert wheels(built)[1].stat().st_size < 1_000_000
+
+
+@pytest.mark.slow
+def test_the_source_archives_hold_what_they_should(built):
+    inside = {}
+    for archive in built.glob("*.tar.gz"):
+        with tarfile.open(archive) as opened:
+            assert all(entry.isfile() or entry.isdir() for entry in opened), "no links"
+            names = {entry.name.partition("/")[2] for entry in opened if entry.isfile()}
+        inside[archive.name.partition("-")[0]] = names
+    files = {name for name in repository.names() if (ROOT / name).is_file()}
+    assert {name for name in files if not re.search(r"(^|/)\.", name)} <= inside["incrowd"]
+    unwanted = re.compile("node_modules|__pycache__|[.]venv|/build/|accountant[.]egg-info")
+    assert not [name for name in inside["incrowd"] if unwanted.search(name)]
+    alone = {f"src/{name}" for name in of_the_accountant()}
+    assert alone | {"LICENSE", "README.md", "pyproject.toml"} <= inside["incrowd_accountant"]
 
 
 def bounds(extras):
-    """Every direct dependency with its lower bound, as a constraint."""
-    project = PROJECT["project"]
-    listed = [*project["dependencies"]]
-    for extra in extras:
-        listed += project["optional-dependencies"][extra]
-    listed = [each for each in listed if not each.startswith("incrowd[")]  # other extras
+    """Every direct dependency of both distributions with its lower bound, as a constraint."""
+    listed = []
+    for project in (PROJECT["project"], ALONE["project"]):
+        listed += project["dependencies"]
+        for extra in extras:
+            listed += project["optional-dependencies"].get(extra, ())
+    listed = [each for each in listed if not re.match(r"incrowd\b", each)]  # other parts of it
     return [re.sub(r"\[.*?\]|,.*", "", each).replace(">=", "==") for each in listed]
 
 
@@ -114,10 +132,10 @@ def test_the_wheel_works_in_a_clean_environment(built, tmp_path, way):
     elsewhere.mkdir()
     constraints.write_text(WAYS[way]())
     venv.create(tmp_path / "venv", with_pip=True)
-    python, wheel = tmp_path / "venv" / "bin" / "python", next(built.glob("*.whl"))
+    python, (wheel, accountant) = tmp_path / "venv" / "bin" / "python", wheels(built)
 
     def install(*wanted):
-        pip = (python, "-m", "pip", "install", "--quiet", *wanted)
+        pip = (python, "-m", "pip", "install", "--quiet", accountant, *wanted)
         run(*pip, cwd=elsewhere, constraints=constraints)
 
     install(f"{wheel}[collect]")
@@ -129,7 +147,7 @@ def test_the_wheel_works_in_a_clean_environment(built, tmp_path, way):
     assert run(python, "-c", code, cwd=elsewhere).split() == ["None", "None"]
 
     install(f"{wheel}[collect,stats]", *TOOLS)
-    with tarfile.open(next(built.glob("*.tar.gz"))) as opened:
+    with tarfile.open(next(built.glob("incrowd-*.tar.gz"))) as opened:
         opened.extractall(elsewhere, filter="data")
     (source,) = (folder for folder in elsewhere.iterdir() if (folder / "pyproject.toml").exists())
     tests = [f"tests/{name}" for name in TESTED]
@@ -143,9 +161,9 @@ def test_the_wheel_works_in_a_clean_environment(built, tmp_path, way):
 def test_every_command_works_or_names_its_extra(built, tmp_path, extra):
     """With no extra or with one alone, and with nothing of the repository beside it."""
     venv.create(tmp_path / "venv", with_pip=True)
-    python, wheel = tmp_path / "venv" / "bin" / "python", next(built.glob("*.whl"))
+    python, (wheel, accountant) = tmp_path / "venv" / "bin" / "python", wheels(built)
     wanted = f"{wheel}[{extra}]" if extra else wheel
-    run(python, "-m", "pip", "install", "--quiet", wanted, cwd=tmp_path)
+    run(python, "-m", "pip", "install", "--quiet", accountant, wanted, cwd=tmp_path)
     (folder := tmp_path / "work").mkdir()
     prepare(folder)
     commands = LOCAL | {"demo": "demo -o demo"}
@@ -189,6 +207,7 @@ def test_lower_bounds_are_stated():
     extras = PROJECT["project"]["optional-dependencies"]
     assert all(re.fullmatch(r"[\w-]+==[\d.]+", each) for each in bounds(extras.keys()))
     assert "mkdocstrings==1.0" in bounds(["docs"])
+    assert any(each.startswith("python-flint==") for each in bounds(["proved"]))
 
 
 def test_the_description_works_on_a_package_index():
@@ -197,15 +216,19 @@ def test_the_description_works_on_a_package_index():
     name = PROJECT["project"]["readme"]
     assert link.search((ROOT / "README.md").read_text())
     assert not link.search((ROOT / name).read_text())
+    assert not link.search((ACCOUNTANT / ALONE["project"]["readme"]).read_text())
     extras = PROJECT["project"]["optional-dependencies"].keys() - {"dev", "docs"}
     rows = re.findall(r"^\| `(\w+)` \|", (ROOT / name).read_text(), flags=re.MULTILINE)
     assert sorted(rows) == sorted(extras)
 
 
-def test_the_version_of_the_package_is_read_from_the_source():
-    dynamic = PROJECT["tool"]["setuptools"]["dynamic"]
-    assert dynamic["version"] == {"attr": "incrowd.__version__"}
+def test_the_version_of_both_distributions_is_read_from_the_source():
+    for project in (PROJECT, ALONE):
+        dynamic = project["tool"]["setuptools"]["dynamic"]
+        assert dynamic["version"] == {"attr": "incrowd.version.__version__"}
     assert of_package(ROOT) == incrowd.__version__
+    needed = [each for each in PROJECT["project"]["dependencies"] if each.startswith("incrowd")]
+    assert needed == [f"incrowd-accountant=={incrowd.__version__}"]
 
 
 def test_citation_and_package_name_the_same_authors_and_license():

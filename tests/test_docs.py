@@ -8,7 +8,6 @@ the repository, where the whole page is run. Blocks of text are only looked at.
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -23,10 +22,12 @@ from incrowd.cli.app import app
 from incrowd.cli.later import Later
 from incrowd.survey.questions import TYPES
 from incrowd.survey.randomizers import fields
+from tests.oracles import repository
 
 ROOT = Path(__file__).parent.parent
 MANUAL = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [ROOT / "README.md", ROOT / "DESCRIPTION.md", *MANUAL]
+ALONE = ROOT / "packages" / "accountant" / "README.md"
+PAGES = [ROOT / "README.md", ROOT / "DESCRIPTION.md", ALONE, *MANUAL]
 # Each of these takes many seconds.
 LONG = {
     "README.md",
@@ -93,7 +94,7 @@ def in_folder(page, tmp_path, *marks):
 
 
 def named(page):
-    return page.name
+    return page.name if page.parent == ROOT / "docs" else str(page.relative_to(ROOT))
 
 
 def quick(page):
@@ -119,11 +120,7 @@ def test_the_long_blocks_of_a_page_run(page, tmp_path):
 @pytest.mark.parametrize("page", marked("fresh"), ids=named)
 def test_a_page_works_on_a_fresh_machine(page, tmp_path):
     """In a copy of what is in the repository, without its environment."""
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in filter(os.path.isfile, names.split()):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
+    repository.copy(tmp_path)
     python = Path(sys.base_prefix) / "bin" / "python3"
     run(script(page, "fresh"), tmp_path, PYTHON=str(python), PATH=os.environ["PATH"])
 
@@ -226,9 +223,8 @@ def test_versions_are_names_and_versions_only():
 
 
 def test_no_path_of_a_machine_is_committed():
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout
     home = os.path.expanduser("~")
-    for name in listed.split():
+    for name in repository.names():
         content = (ROOT / name).read_bytes() if (ROOT / name).is_file() else b""
         assert f"{ROOT}/".encode() not in content, name
         assert len(home) < 5 or f"{home}/".encode() not in content, name

@@ -21,7 +21,7 @@ SOURCE = Path(incrowd.__file__).parent
 AUDIT = Path(reproduction.__file__).parent  # of the papers; outside of the package
 PACKAGES = (SOURCE, AUDIT)
 LEVELS = [
-    {"characters", "methods", "catalog"},
+    {"characters", "methods", "catalog", "version"},
     {"errors"},
     {"files", "views", "arguments"},
     {"accountant", "kernels"},

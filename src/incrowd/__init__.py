@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from types import FunctionType
 from typing import Any
 
 from incrowd.methods import METHODS
+
+# The distribution incrowd-accountant may be installed in another folder.
+__path__ = pkgutil.extend_path(__path__, __name__)
+
+from incrowd.version import __version__ as __version__
 
 _ESTIMATES = "Reports + plan → counts → estimates"
 # Section of the page "Python" -> module -> its public names, in the order of the page. Names
@@ -78,9 +84,6 @@ def _sections() -> dict[str, dict[str, str]]:
 def _homes() -> dict[str, str]:
     """Return the module of each public name."""
     return {name: home for names in _sections().values() for name, home in names.items()}
-
-
-__version__ = "1.0.0rc1"
 
 
 _HOMES = _homes()

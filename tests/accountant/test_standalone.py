@@ -1,4 +1,4 @@
-"""The accountant is usable by itself: it loads nothing else of incrowd, and channels suffice."""
+"""The accountant is usable by itself: it imports only what is installed with it."""
 
 import ast
 import subprocess
@@ -10,26 +10,69 @@ import pytest
 from incrowd import accountant
 from incrowd.errors import PrivacyError
 from tests.conftest import slowly
-from tests.oracles.source import nodes_of
+from tests.oracles.source import tree_of
 
-SOURCE = Path(accountant.__file__).parent
-# What `import incrowd` itself loads, whatever is used of it.
-ALLOWED = {"incrowd", "incrowd.errors", "incrowd.characters", "incrowd.views", "incrowd.arguments"}
-ALLOWED |= {"incrowd.catalog", "incrowd.catalog.sentences", "incrowd.methods"}
+# What its distribution contains: links to files and folders of the package.
+SHIPPED = Path(__file__).parents[2] / "packages" / "accountant" / "src" / "incrowd"
+ROOMS = {path.stem for path in SHIPPED.iterdir()} - {"py"}
+INSTALLED = {*sys.stdlib_module_names, "numpy", "scipy"}
+BESIDE = {"incrowd", "incrowd.methods"}  # what `import incrowd` loads if incrowd is installed too
 
-SHARED = ("incrowd.errors", "incrowd.arguments", "incrowd.views", "incrowd.catalog.sentences")
+
+def loaded_modules(tree):
+    """The modules that a module imports when it is loaded, and those of ours at any time."""
+    waiting, found = [*tree.body], set()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            waiting += node.orelse
+        elif not isinstance(node, ast.FunctionDef):
+            found |= imported_modules(node)
+            waiting += ast.iter_child_nodes(node)
+    everywhere = set().union(*map(imported_modules, ast.walk(tree)))
+    return found | {name for name in everywhere if name.split(".")[0] == "incrowd"}
 
 
-def test_it_imports_nothing_of_incrowd_but_errors_checks_and_views():
-    for file in SOURCE.rglob("*.py"):
-        for node in nodes_of(file.read_text()):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
-            ours = {name for name in names if name.split(".")[0] == "incrowd"}
-            assert all(name in SHARED or name.startswith("incrowd.accountant") for name in ours), (
-                file.name,
-                ours,
-            )
+def imported_modules(node):
+    """The modules that a statement imports."""
+    if isinstance(node, ast.ImportFrom):
+        return {node.module}
+    return {each.name for each in node.names} if isinstance(node, ast.Import) else set()
+
+
+def missing(tree, extra=()):
+    """The modules that a module of the accountant imports, and that are not installed with it."""
+    return {
+        name
+        for name in loaded_modules(tree)
+        if (parts := name.split("."))[0] not in {*INSTALLED, *extra}
+        and not (parts[0] == "incrowd" and parts[1:] and parts[1] in ROOMS)
+    }
+
+
+def test_what_is_shipped_imports_nothing_that_is_not_installed_with_it():
+    files = [file for path in SHIPPED.iterdir() for file in [path, *path.rglob("*")]]
+    files = [file for file in files if file.suffix == ".py"]
+    assert len(files) > 60
+    for file in files:
+        extra = ["flint"] if file.parent.name == "proved" else []
+        assert missing(tree_of(file.read_text()), extra) == set(), file
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "import pydantic",
+        "from rich.table import Table",
+        "from incrowd.plans import Plan",
+        "try:\n    import flint\nexcept ImportError:\n    pass",
+        "class A:\n    import pyarrow",
+        "def f():\n    from incrowd.survey import Survey",
+    ],
+)
+def test_an_import_that_fails_with_the_accountant_alone_is_found(planted):
+    right = "if TYPE_CHECKING:\n    import pyarrow\ndef f():\n    import pandas\nimport numpy.fft"
+    assert missing(ast.parse(planted)) and not missing(ast.parse(right))
 
 
 def test_using_it_loads_nothing_else_of_incrowd_and_no_pydantic():
@@ -40,8 +83,10 @@ def test_using_it_loads_nothing_else_of_incrowd_and_no_pydantic():
         "print(*(m for m in sys.modules if m.split('.')[0] in ('incrowd', 'pydantic')))"
     )
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    others = {name for name in run.stdout.split() if not name.startswith("incrowd.accountant")}
-    assert others <= ALLOWED
+    others = {
+        name for name in run.stdout.split() if name.partition(".")[2].split(".")[0] not in ROOMS
+    }
+    assert others <= BESIDE
 
 
 def test_its_names_are_sorted_loadable_and_documented():

@@ -25,7 +25,11 @@ from incrowd.collection.protocol.bundle import TIME
 from tests.oracles import mixers
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT, ACCOUNTANT = (
+    tomllib.loads((ROOT / folder / "pyproject.toml").read_text())["project"]
+    for folder in (".", "packages/accountant")
+)
+HERE = {project["name"]: project for project in (PROJECT, ACCOUNTANT)}
 INCLUDED = {"studio": {"collect", "stats"}}  # the extras that an extra contains
 
 SURVEY = """name = "x"
@@ -219,8 +223,8 @@ def _distributions(requirement):
 
 
 def _required(name, extra):
-    if name == "incrowd":  # as it is now, not as it was installed
-        listed = PROJECT["optional-dependencies"][extra] if extra else PROJECT["dependencies"]
+    if project := HERE.get(name):  # as it is now, not as it was installed
+        listed = project["optional-dependencies"][extra] if extra else project["dependencies"]
         return map(Requirement, listed)
     try:
         stated = map(Requirement, importlib.metadata.requires(name) or [])

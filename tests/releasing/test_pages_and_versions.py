@@ -75,8 +75,8 @@ def test_this_python_is_supported_and_works():
 @pytest.fixture
 def copied(tmp_path):
     """A repository that has only what states a version."""
-    files = ("src/incrowd/__init__.py", "CHANGELOG.md", "CITATION.cff", "clients/js/package.json")
-    for name in files:
+    stating = ("CHANGELOG.md", "CITATION.cff", "clients/js/package.json", "pyproject.toml")
+    for name in ("src/incrowd/version.py", *stating):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -93,6 +93,7 @@ def test_versions_agree_and_nothing_is_released_yet():
         ("CITATION.cff", "\nversion: 1", "\nversion: 2"),
         ("CHANGELOG.md", "## 1", "## 2"),
         ("clients/js/package.json", '"version": "1', '"version": "2'),
+        ("pyproject.toml", "accountant==1", "accountant==2"),
     ],
 )
 def test_another_version_in_one_place_is_named(copied, file, old, new):

@@ -1,0 +1,1 @@
+../../../../src/incrowd/characters.py

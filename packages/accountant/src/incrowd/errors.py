@@ -1,0 +1,1 @@
+../../../../src/incrowd/errors.py
