@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from releasing import archives, first_page, pythons, versions
+from releasing import archives, first_page, npm, pythons, versions
 from releasing.commands import CheckError, run
 
 PROJECTS = {  # distribution -> its project file
@@ -236,6 +236,19 @@ def check_first_page(checkout: Checkout) -> None:
         shutil.rmtree(environment)  # hundreds of megabytes
 
 
+def check_client(checkout: Checkout) -> None:
+    """Pack the TypeScript client, and answer a survey with it from Node and from a page."""
+    browser = checkout.root / "tests" / "browser"
+    client = checkout.root / "clients" / "js"
+    for folder in (client, browser):
+        npm.npm("install", *npm.QUIET, folder=folder)
+    archive = npm.pack(client, checkout.folder)
+    if changed := run("git", "status", "--porcelain", folder=checkout.root).strip():
+        raise CheckError(f"building the client changes committed files:\n{changed}")
+    npm.publish_dry(client)
+    npm.use(archive, checkout.empty("client"), checkout.root / "vectors", browser)
+
+
 STEPS = (
     Step("versions", "one version in every place", check_versions),
     Step("metadata", "project files are valid", check_metadata),
@@ -245,4 +258,5 @@ STEPS = (
     Step("reproducible", "a second build has the same bytes", check_reproducible, ("build",)),
     Step("source", "source archives build the same wheels", check_source_archives, ("build",)),
     Step("first-page", "the manual's first page, literally", check_first_page, ("build",)),
+    Step("client", "the npm package, used from Node and from a page", check_client),
 )
