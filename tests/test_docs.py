@@ -19,12 +19,13 @@ import typer
 
 import incrowd
 from incrowd.cli.app import app
-from incrowd.cli.later import Later
+from incrowd.cli.later import COMMANDS, Later
 from incrowd.survey.questions import TYPES
 from incrowd.survey.randomizers import fields
 from tests.oracles import repository
 
 ROOT = Path(__file__).parent.parent
+COMMANDS_PAGE = ROOT / "docs" / "commands.md"
 MANUAL = sorted((ROOT / "docs").glob("*.md"))
 ALONE = ROOT / "packages" / "accountant" / "README.md"
 PAGES = [ROOT / "README.md", ROOT / "DESCRIPTION.md", ALONE, *MANUAL]
@@ -163,15 +164,26 @@ def sections(page):
 
 
 def test_every_command_and_every_option_is_in_the_manual():
-    described = sections(ROOT / "docs" / "commands.md")
+    described = sections(COMMANDS_PAGE)
     for words, params in commands(typer.main.get_command(app)):
         text = described[f"incrowd {words}"]
         for option in (option for param in params for option in param.opts if option[0] == "-"):
             assert f"`{option}" in text, f"incrowd {words} {option}"
 
 
+def test_the_groups_of_the_manual_are_those_of_the_list_of_commands():
+    rows = re.findall(r"^\| ([A-Z][a-z ]+) \| (\[.*) \|$", COMMANDS_PAGE.read_text(), re.MULTILINE)
+    listed = [(group, link) for group, links in rows for link in re.findall(r"\(#(.+?)\)", links)]
+    declared = [
+        (COMMANDS[words.split()[0]][0], f"incrowd-{words.replace(' ', '-')}")
+        for words, _ in commands(typer.main.get_command(app))
+    ]
+    assert sorted(listed) == sorted(declared)
+    assert [*dict(rows)] == [*dict.fromkeys(group for group, _, _ in COMMANDS.values())]
+
+
 def test_every_option_of_the_manual_exists():
-    described = sections(ROOT / "docs" / "commands.md")
+    described = sections(COMMANDS_PAGE)
     for words, params in commands(typer.main.get_command(app)):
         known = {option for param in params for option in (*param.opts, *param.secondary_opts)}
         shown = re.findall(r"^\| `(--?[\w-]+)", described[f"incrowd {words}"], flags=re.MULTILINE)

@@ -302,6 +302,7 @@ def test_p_and_q_come_from_channels_only():
 
 
 ENTRY_POINT = {
+    "incrowd.cli.later.Commands.format_commands",  # by typer
     "incrowd.cli.main",
     "incrowd.collection.settings.ServiceSettings.settings_customise_sources",  # by pydantic
     "incrowd.sampling.check.AnswersFinding.missing_code",  # by a template of the studio

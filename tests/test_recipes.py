@@ -57,7 +57,7 @@ def bits(
 def command():
     module = ModuleType("incrowd.cli.sizes")
     module.bits = bits
-    line = ("sizes:bits", "Show how many bits each person sends.")
+    line = ("Read", "sizes:bits", "Show how many bits each person sends.")
     with (
         mock.patch.dict(sys.modules, {module.__name__: module}),
         mock.patch.dict(later.COMMANDS, {"bits": line}),

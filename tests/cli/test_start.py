@@ -13,7 +13,10 @@ from incrowd.cli import words
 from incrowd.cli.later import COMMANDS, Later
 from incrowd.collection.device.connection import Patience
 from incrowd.collection.device.crowd import AT_ONCE
+from incrowd.drafts.examples import EXAMPLES
+from incrowd.drafts.new_survey import OFFERED
 from incrowd.planner.solving import UNKNOWNS
+from incrowd.studio.ready_surveys import READY_SURVEYS
 from incrowd.survey import formulas, question
 
 COMMAND = """
@@ -45,8 +48,14 @@ def loads(*lines):
 def test_help_names_every_command_and_loads_none():
     shown, [modules] = loads("run('--help')", "loaded()")
     lines = shown.splitlines()
-    listed = dict(line.split(maxsplit=1) for line in lines[lines.index("Commands:") + 1 :])
-    assert listed == {name: line for name, (_, line) in COMMANDS.items()}
+    listed, heading = {}, ""
+    for line in lines[lines.index("Start:") :]:
+        if line.endswith(":"):
+            heading = line.removesuffix(":")
+        elif line:
+            name, about = line.split(maxsplit=1)
+            listed[name] = heading, about
+    assert listed == {name: (of, line) for name, (of, _, line) in COMMANDS.items()}
     assert not modules & set(HEAVY.split())
     assert {name for name in modules if name.startswith("incrowd.cli.")} == {
         f"incrowd.cli.{name}" for name in ("app", "console", "later")
@@ -59,7 +68,16 @@ NO_COMMAND = {
     "incrowd",
     *(
         f"incrowd.{name}"
-        for name in ("arguments", "catalog", "characters", "errors", "files", "methods", "views")
+        for name in (
+            "arguments",
+            "catalog",
+            "characters",
+            "errors",
+            "files",
+            "methods",
+            "version",
+            "views",
+        )
     ),
     "incrowd.catalog.sentences",
     *(f"incrowd.reports{name}" for name in ("", ".locking")),
@@ -103,6 +121,9 @@ def test_words_of_options_are_those_of_the_library():
         "BETWEEN": formulas.BETWEEN,
         "AT_ONCE": AT_ONCE,
         "PATIENCE": Patience.whole,
+        "READY": tuple(each.name for each in READY_SURVEYS),
+        "EXAMPLES": tuple(EXAMPLES),
+        "PROTECTIONS": tuple(OFFERED),
     }
     assert {name: getattr(words, name) for name in library} == library
 

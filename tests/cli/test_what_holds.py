@@ -190,7 +190,17 @@ OTHERS = {
     "studio",
 }  # tested elsewhere
 SILENT = {  # they promise nothing to anybody
-    *("init", "check", "randomize", "tally", "invitations", "first-mixer", "second-mixer"),
+    *(
+        "new",
+        "example",
+        "init",
+        "check",
+        "randomize",
+        "tally",
+        "invitations",
+        "first-mixer",
+        "second-mixer",
+    ),
     "confirm-clock",
     "acknowledge",
     "privacy",  # what a noise does in any crowd; nobody was asked

@@ -1,6 +1,7 @@
 """What the command line says by itself, of its options and of its files."""
 
-from pathlib import Path
+import io
+import sys
 from types import SimpleNamespace
 from unittest import mock
 
@@ -51,9 +52,22 @@ def ledger(*options):
     return lambda folder: command("ledger", file(folder, "l.json"), *options)
 
 
-def demo_without_examples(folder):
-    with mock.patch.object(Path, "is_file", lambda _: False):
-        command("demo", "-o", folder / "demo")
+def new(*options):
+    return lambda folder: command("new", *options, "--yes", "-o", folder / "new.toml")
+
+
+def typed_in(text, *options):
+    """What is typed after `new`, until the input ends."""
+
+    def ended(folder):
+        with mock.patch.object(sys, "stdin", io.StringIO(text)):
+            command("new", *options, "-o", folder / "new.toml")
+
+    return ended
+
+
+def example_over_another(folder):
+    command("example", "health", "-o", file(folder, "health.toml", "name = 'mine'").parent)
 
 
 def demo_in(name):
@@ -130,7 +144,20 @@ CASES = {
     "no reports": lambda folder: command("estimate", plan_file(folder), folder / "none.parquet"),
     "a demonstration in a file": demo_in("file"),
     "a demonstration below a file": demo_in("file/demo"),
-    "a demonstration without its data": demo_without_examples,
+    "new: a survey over another": lambda folder: command("new", "-o", survey_file(folder)),
+    "new: a ready survey with a question": new("--ready", "health", "--question", "A? b / c"),
+    "new: a question without answers": new("--question", "Do you smoke"),
+    "new: few people": new("--people", "30"),
+    "new: an unknown strength": new("--protection", "total"),
+    "new: an input that ends": typed_in(""),
+    "new: an input that ends after a word in place of people": typed_in("A\nB? c / d\n\nmany\n"),
+    "new: an input that ends after another strength": typed_in("A\nB? c / d\n\n\ntotal\n"),
+    "example: an unknown one": lambda _: command("example", "wealth"),
+    "example: over another file": example_over_another,
+    "a survey of an example that is not here": lambda _: command("plan", "department.toml"),
+    "answers of an example that are not here": lambda folder: command(
+        "check", survey_file(folder), "rand_hie.csv"
+    ),
     "a plan that does not hold": broken_plan,
     "a frontier without a file": plan("--frontier"),
     "a frontier in a CSV file": plan("--frontier", "-o", "plan.csv"),

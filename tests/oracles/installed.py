@@ -43,6 +43,8 @@ PEOPLE = 60  # a release needs 20 more than the crowd
 
 # Name -> what is typed, in this order. `received` is a release of two mixers, with its receipt.
 LOCAL = {
+    "new": "new --question Old?yes/no --yes -o new.toml",
+    "example": "example department -o example",
     "init": "init answers.csv -o drafted.toml",
     "check": "check survey.toml answers.csv",
     "plan": "plan survey.toml -o plan.json --no-side-by-side",

@@ -11,9 +11,10 @@ import pytest
 
 import incrowd
 from incrowd.collection.protocol.bundle import as_time
+from incrowd.drafts import ready_surveys as ready_texts
 from incrowd.guarantees.strength import strength
 from incrowd.reports.folder import ENDING
-from incrowd.studio import ready_surveys, rehearsal, stages
+from incrowd.studio import rehearsal, stages
 from incrowd.studio.home import chosen, summaries
 from incrowd.studio.language import day, in_language
 from incrowd.studio.ready_surveys import EXAMPLES, READY_SURVEYS, begun
@@ -258,5 +259,5 @@ class TestBeginning:
         assert tomllib.loads(text)["name"] == 'The "best" company'
 
     def test_every_file_is_listed(self):
-        folder = os.path.join(os.path.dirname(ready_surveys.__file__), "ready")
+        folder = os.path.join(os.path.dirname(ready_texts.__file__), "ready")
         assert {f"{each.name}.toml" for each in READY_SURVEYS} == {*os.listdir(folder)}

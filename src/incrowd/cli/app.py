@@ -42,9 +42,10 @@ app = typer.Typer(
 
     \b
     Example:
-      incrowd plan survey.toml -o plan.json
-      incrowd randomize plan.json answers.csv -o reports.parquet
-      incrowd estimate plan.json reports.parquet -o report.html""",
+      incrowd example health
+      incrowd plan health.toml -o plan.json
+      incrowd randomize plan.json rand_hie.csv -o reports
+      incrowd estimate plan.json reports -o report.html""",
 )
 
 

@@ -34,9 +34,10 @@ def verify(
     proved: Proved = False,
     json: AsJson = False,
 ) -> None:
-    """Recompute a plan's certificate. Check that reports fit the plan.
+    """Check that a plan keeps its guarantee, and reports fit it.
 
-    For reports collected over a network, the receipt is checked as well.
+    The certificate of the plan is recomputed. For reports collected over a network, the receipt is
+    checked as well.
 
     Exit code 1 if the plan's guarantee does not hold for the reports (for instance if one party
     both mixed and opened them, or if they were simulated), or if the plan cannot produce them. With

@@ -25,6 +25,7 @@ from incrowd.cli.options import (
     beside,
     check_answers,
     keep,
+    load_survey,
     share,
     source,
 )
@@ -104,24 +105,25 @@ def _for_people(draft: incrowd.Draft, invited: int | None, expected: float | Non
     return drafted
 
 
-def _noise_advice(draft: incrowd.Draft) -> list[str]:
+def noise_advice(survey: incrowd.Survey) -> list[str]:
     """Return a line about the other kind of noise, if few people answer and it is clearly better.
 
     It is computed in the large-crowd limit, so that nobody waits for a certificate.
     """
-    if draft.crowd > FEW_PEOPLE or len(draft.questions) > FEW_QUESTIONS:
+    if survey.crowd > FEW_PEOPLE or len(survey.questions) > FEW_QUESTIONS:
         return []
     from incrowd.planner.plan import limit_plan, other_kind  # slow to load
     from incrowd.presentation.advice import other_noise
 
     with suppress(IncrowdError):
-        survey = incrowd.Survey.of(tomllib.loads(draft.toml))
         return list(other_noise(other_kind(limit_plan(survey))))
     return []
 
 
 def _show_draft(draft: incrowd.Draft, output: Path | None, json: bool) -> None:
-    advice = _noise_advice(draft)
+    advice: list[str] = []
+    with suppress(IncrowdError):
+        advice = noise_advice(incrowd.Survey.of(tomllib.loads(draft.toml)))
     if json:
         facts = {
             "survey": draft.toml,
@@ -151,7 +153,7 @@ def check(
     sheet: SheetOption = None,
     json: AsJson = False,
 ) -> None:
-    """List what `randomize` would refuse in a file of answers. No plan is needed.
+    """Check whether answers fit a survey. Lists what `randomize` would refuse; no plan is needed.
 
     Each kind of mistake is listed with the number of rows and the first of them. The list includes
     what `randomize` accepts with a warning: missing answers to optional questions, amounts beyond
@@ -164,7 +166,7 @@ def check(
     Example:
       incrowd check survey.toml answers.csv
     """
-    loaded_survey = incrowd.Survey.load(survey)
+    loaded_survey = load_survey(survey)
     check_answers(answers)
     with working("reading the answers"):
         result = incrowd.check(loaded_survey, source(answers, format, encoding, sheet), id=id)

@@ -188,7 +188,9 @@ def estimate(
     language: Language = None,
     json: AsJson = False,
 ) -> None:
-    """Estimate tables from reports, without bias. Adds standard errors and 95% intervals.
+    """Estimate tables from randomized answers, without bias.
+
+    Adds standard errors and 95% intervals.
 
     \b
     Example:

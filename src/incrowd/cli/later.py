@@ -16,55 +16,103 @@ from incrowd.errors import UsageError, needing
 from incrowd.methods import METHODS
 
 
-def method_commands() -> dict[str, tuple[str, str]]:
+def method_commands() -> dict[str, tuple[str, str, str]]:
     """Return the commands that are made from declarations of methods."""
-    return {name: (f"method:{name}", each.line) for name, each in METHODS.items() if each.line}
+    return {
+        name: ("Read", f"method:{name}", each.line) for name, each in METHODS.items() if each.line
+    }
 
 
-# Command -> its function, and its line in the list of commands.
+# Command -> its heading in the list of commands, its function, and its line in the list.
 COMMANDS = {
-    "init": ("drafting:init", "Draft a survey from data or a questionnaire."),
-    "check": ("drafting:check", "List what `randomize` would refuse in a file of answers."),
-    "plan": ("planning:plan", "Find the messages and the smallest noise for a survey."),
-    "randomize": ("randomizing:randomize", "Randomize and shuffle answers."),
-    "estimate": ("estimating:estimate", "Estimate tables from reports, without bias."),
-    "compare": ("estimating:compare", "Compare groups, with standard errors."),
+    "new": ("Start", "starting:new", "Write a survey by answering four questions."),
+    "example": ("Start", "starting:example", "Write an example: a survey, and answers to it."),
+    "demo": ("Start", "trying:demo", "Run every step on real data and compare with the truth."),
+    "studio": (
+        "Start",
+        "studio:studio",
+        "Design a survey, run it, and read its results in a browser.",
+    ),
+    "init": ("Ask", "drafting:init", "Draft a survey from data or a questionnaire."),
+    "check": ("Ask", "drafting:check", "Check whether answers fit a survey."),
+    "plan": (
+        "Ask",
+        "planning:plan",
+        "Find the smallest noise for a survey, and its precision.",
+    ),
+    "simulate": ("Ask", "trying:simulate", "Test a survey by simulation on known answers."),
+    "card": ("Ask", "checking:card", "Write a summary of a plan for a review board."),
+    "ledger": ("Ask", "noting:ledger", "Record that a plan was carried out, and who took part."),
+    "randomize": ("Answer", "randomizing:randomize", "Randomize and shuffle answers."),
+    "send": ("Answer", "send:send", "Send your answers to a collection's shuffler, sealed."),
+    "page": ("Answer", "page:page", "Write a survey page where people answer in a browser."),
+    "letters": (
+        "Answer",
+        "letters:letters",
+        "Write letters, a mail, and a reminder for a collection.",
+    ),
+    "estimate": (
+        "Read",
+        "estimating:estimate",
+        "Estimate tables from randomized answers, without bias.",
+    ),
+    "compare": ("Read", "estimating:compare", "Compare groups, with standard errors."),
     **method_commands(),
-    "regress": ("regressing:regress", "Fit a logistic or linear regression."),
+    "regress": ("Read", "regressing:regress", "Fit a logistic or linear regression."),
     "postprocess": (
+        "Read",
         "estimating:postprocess",
         "Turn estimates into valid proportions, by a biased method.",
     ),
-    "tally": ("estimating:tally", "Count reports into a small file for `estimate`."),
-    "card": ("checking:card", "Write a summary of a plan for a review board."),
-    "ledger": ("noting:ledger", "Record that a plan was carried out, and who took part."),
-    "verify": ("checking:verify", "Recompute a plan's certificate."),
-    "send": ("send:send", "Send your answers to a collection's shuffler, sealed."),
-    "simulate": ("trying:simulate", "Test a survey by simulation on known answers."),
-    "demo": ("trying:demo", "Run every step on real data and compare with the truth."),
-    "shuffler": ("shuffler:app", "Receive sealed reports, mix them, and pass them on."),
+    "tally": ("Read", "estimating:tally", "Count reports into a small file for `estimate`."),
+    "verify": (
+        "Check",
+        "checking:verify",
+        "Check that a plan keeps its guarantee, and reports fit it.",
+    ),
+    "privacy": (
+        "Check",
+        "privacy:app",
+        "Compute the privacy of noise in a crowd, by every analysis.",
+    ),
+    "collector": (
+        "Run a service",
+        "collector:app",
+        "Create the collector's key; receive and open releases.",
+    ),
+    "shuffler": (
+        "Run a service",
+        "shuffler:app",
+        "Receive sealed reports, mix them, and pass them on.",
+    ),
+    "invitations": (
+        "Run a service",
+        "shuffler:invitations",
+        "Create invitations, on the shuffler's side.",
+    ),
+    "inviter": ("Run a service", "inviter:app", "Invite people to a collection with two mixers."),
     "first-mixer": (
+        "Run a service",
         "first_mixer:app",
         "Receive uploads, and send the second mixer one batch.",
     ),
-    "page": ("page:page", "Write a survey page where people answer in a browser."),
-    "inviter": ("inviter:app", "Invite people to a collection with two mixers."),
     "second-mixer": (
+        "Run a service",
         "second_mixer:app",
         "Open the first mixer's batch, and mix it again.",
     ),
-    "invitations": ("shuffler:invitations", "Create invitations, on the shuffler's side."),
-    "letters": ("letters:letters", "Write letters, a mail, and a reminder for a collection."),
-    "collector": ("collector:app", "Create the collector's key; receive and open releases."),
-    "host": ("host:host", "Run a service from its settings file, until stopped."),
+    "host": ("Run a service", "host:host", "Run a service from its settings file, until stopped."),
+    "open": ("Run a service", "open:open_sealed", "Open a release without a server."),
     "acknowledge": (
+        "Run a service",
         "confirming:acknowledge",
         "Confirm that the collector has received a file.",
     ),
-    "confirm-clock": ("confirming:confirm_clock", "Confirm that a service's clock is right."),
-    "open": ("open:open_sealed", "Open a release without a server."),
-    "studio": ("studio:studio", "Open the studio."),
-    "privacy": ("privacy:app", "Compute the privacy of noise in a crowd, by every analysis."),
+    "confirm-clock": (
+        "Run a service",
+        "confirming:confirm_clock",
+        "Confirm that a service's clock is right.",
+    ),
 }
 # Command -> the extra that it needs if it needs one; all others need `collect`.
 EXTRAS = {"studio": "studio"}
@@ -85,7 +133,7 @@ class Later(TyperCommand):
     """The name and one-line help of a command that is not loaded yet."""
 
     def __init__(self, name: str) -> None:
-        self.place, line = COMMANDS[name]
+        _, self.place, line = COMMANDS[name]
         super().__init__(name, help=line)
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **more: Any) -> Any:
@@ -133,3 +181,16 @@ class Commands(CommandGroup):
 
     def __init__(self, *, commands: object = None, **attributes: Any) -> None:
         super().__init__(commands=[Later(name) for name in COMMANDS], **attributes)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands below their headings, with one width of the first column."""
+        width = max(map(len, COMMANDS))
+        for heading in dict.fromkeys(heading for heading, _, _ in COMMANDS.values()):
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), line)
+                        for name, (of, _, line) in COMMANDS.items()
+                        if of == heading
+                    ]
+                )

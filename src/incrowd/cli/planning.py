@@ -10,7 +10,16 @@ import typer
 
 import incrowd
 from incrowd.cli.console import say, working
-from incrowd.cli.options import AsJson, Output, SurveyArgument, beside, choice, keep, share
+from incrowd.cli.options import (
+    AsJson,
+    Output,
+    SurveyArgument,
+    beside,
+    choice,
+    keep,
+    load_survey,
+    share,
+)
 from incrowd.cli.words import UNKNOWNS
 from incrowd.errors import UsageError
 from incrowd.files import write_text
@@ -57,11 +66,13 @@ def plan(
     side_by_side: SideBySide = True,
     json: AsJson = False,
 ) -> None:
-    """Find the messages and the smallest noise for a survey. The plan meets its privacy guarantee.
+    """Find the smallest noise for a survey, and its precision.
+
+    The plan meets the privacy guarantee of the survey.
 
     \b
     Examples:
-      incrowd plan examples/health.toml -o plan.json
+      incrowd plan health.toml -o plan.json
       incrowd plan survey.toml --reports-per-person 5 -o plan.json
       incrowd plan survey.toml --solve crowd --margin 2%
       incrowd plan survey.toml --frontier -o frontier.html
@@ -80,7 +91,7 @@ def plan(
     targets = {"error": error, "margin": margin}
     target = {name: value for name, value in targets.items() if value is not None}
     _check_plan_options(output, solve, target, ledger, frontier)
-    loaded_survey = incrowd.Survey.load(survey)
+    loaded_survey = load_survey(survey)
     privacy = loaded_survey.privacy
     promised = plannable(privacy.analysis).promised_delta(privacy.delta)
     if promised != privacy.delta and "delta" in privacy.model_fields_set:

@@ -15,7 +15,7 @@ import typer
 from incrowd.cli.completion import one_of
 from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.later import CommandGroup
-from incrowd.cli.options import AsJson
+from incrowd.cli.options import AsJson, load_survey
 from incrowd.cli.words import ANALYSES
 from incrowd.errors import IncrowdError, UsageError, quantity
 from incrowd.files import replaced
@@ -78,7 +78,6 @@ class Setting:
         colluding: ColludingOption = None,
     ) -> None:
         from incrowd.accountant.schema import MOST_FREE_BITS
-        from incrowd.survey import Survey
 
         if bits is None and survey is None:
             raise UsageError.of("--bits or --survey", "cli.bits-or-survey")
@@ -87,7 +86,7 @@ class Setting:
         if bits is not None and not 1 <= bits <= MOST_FREE_BITS:
             raise UsageError.of("--bits", "cli.bits", value=bits, most=MOST_FREE_BITS)
         self.bits = bits or 0
-        self.survey = Survey.load(survey) if survey else None
+        self.survey = load_survey(survey) if survey else None
         self.copies = int(self._value("copies", copies, self.survey, 1))
         people = int(self._value("crowd", crowd, self.survey))
         collude = int(self._value("colluding", colluding, self.survey, 0))
@@ -237,7 +236,7 @@ def noise(
 
     \b
     Example:
-      incrowd privacy noise --survey examples/health.toml --epsilon 1 --delta 1e-6
+      incrowd privacy noise --survey health.toml --epsilon 1 --delta 1e-6
     """
     from incrowd.accountant.certificates import smallest_noise, smallest_noise_for_eta
 

@@ -25,10 +25,10 @@ def studio(
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the address in a browser.")] = True,
 ) -> None:
-    """Open the studio. Design a survey, publish it, watch it, and read its results in a browser.
+    """Design a survey, run it, and read its results in a browser.
 
-    The first page lists the surveys of the folder, how far each is, and what to do next. In an
-    empty folder, begin with an example: it opens with one click.
+    This is the studio. Its first page lists the surveys of the folder, how far each is, and what to
+    do next. In an empty folder, begin with an example: it opens with one click.
 
     The first line is the address, with a token that works once. Its port stays the same for a
     folder, unless another program has taken it; then the second line says so. Only this machine can

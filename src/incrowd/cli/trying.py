@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,6 +20,7 @@ from incrowd.cli.options import (
     Simultaneous,
     SurveyArgument,
     check_answers,
+    load_survey,
     make_folder,
     source,
 )
@@ -62,12 +62,12 @@ def simulate(
 
     \b
     Example:
-      incrowd simulate examples/health.toml examples/rand_hie.csv --trials 200
+      incrowd simulate health.toml rand_hie.csv --trials 200
     """
     from incrowd.cli import show
 
     check_answers(answers)
-    loaded_survey = incrowd.Survey.load(survey)
+    loaded_survey = load_survey(survey)
     table = incrowd.load_answers(source(answers, format, encoding, sheet), loaded_survey)
     with progress("simulating", trials) as advance:
         result = incrowd.simulate(
@@ -124,12 +124,13 @@ def demo(
       incrowd demo --live --open
     """
     from incrowd.cli import show
+    from incrowd.drafts.examples import EXAMPLES
 
     _check_live(live, join, people, mixers, wait)
     many = DEVICES if people is None else people
     department = live and mixers != 2 and many < FEW
-    survey = incrowd.Survey.load(_example("department.toml" if department else "health.toml"))
-    answers = incrowd.load_answers(_example("rand_hie.csv"), survey)
+    survey = incrowd.Survey.load(EXAMPLES["department" if department else "health"].files[0])
+    answers = incrowd.load_answers(EXAMPLES["health"].files[1], survey)
     if live:
         with needing("collect", UsageError, "--live"):
             from incrowd.cli import live as network
@@ -187,13 +188,3 @@ def _check_live(
         raise UsageError.of("--mixers", "cli.mixers", value=mixers)
     if wait is not None and not 0 < wait <= 1440:
         raise UsageError.of("--wait", "cli.wait", value=wait)
-
-
-def _example(name: str) -> Path:
-    """Return the path of an example, beside the source or where the package installs it."""
-    places = (Path(__file__).parents[3] / "examples", Path(sys.prefix) / "share/incrowd/examples")
-    for place in places:
-        if (place / name).is_file():
-            return place / name
-    source, installed = places
-    raise UsageError.of("demo", "cli.no-example", name=name, source=source, installed=installed)

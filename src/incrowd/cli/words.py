@@ -11,3 +11,6 @@ TABLE_SEPARATOR = ","  # between the questions of a table
 BETWEEN = ":"  # predictors of an interaction
 AT_ONCE = 8  # devices of --each-row
 PATIENCE = 120.0  # seconds
+READY = ("health", "works-council", "harassment", "sensitive-behavior", "students", "telemetry")
+EXAMPLES = ("health", "department")
+PROTECTIONS = ("strong", "moderate", "weak")

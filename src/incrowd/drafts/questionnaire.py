@@ -146,8 +146,13 @@ def _is_table(file: FormFile) -> bool:
 
 
 def draft_of(name: str, file: FormFile) -> Draft:
+    """Draft a question for each question of a file."""
+    return draft_of_text(name, file.text)
+
+
+def draft_of_text(name: str, text: str) -> Draft:
     """Draft a question for each question of a text."""
-    reading = _read(file.text)
+    reading = _read(text)
     columns = tuple(_column(each) for each in _with_ids(reading.asked))
     notes = ["a text of questions does not say how many people answer; set the crowd"]
     words = {word.casefold() for each in reading.asked for word in _words(each)}

@@ -95,10 +95,11 @@ def body(
     shared = {matrix["id"]: {*matrix} - {*MATRIX_KEYS} for matrix in matrices}
     for each in questions:
         yield from _question(each, shared.get(each.keys.get("matrix"), ()))
-    yield ""
-    yield "# Joint tables that you want, such as:"
-    yield "# [[table]]"
-    yield f"# questions = [{', '.join(quoted(each.id) for each in questions[:2])}]"
+    if len(questions) > 1:
+        yield ""
+        yield "# Joint tables that you want, such as:"
+        yield "# [[table]]"
+        yield f"# questions = [{', '.join(quoted(each.id) for each in questions[:2])}]"
     yield from _regression(questions)
     if left_out:
         yield ""

@@ -1,14 +1,14 @@
-"""Ready surveys, in English and German: to look around in, or to begin with."""
+"""The ready surveys of the package in the studio: to look around in, or to begin with."""
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
+from incrowd.drafts.ready_surveys import ready_text
 from incrowd.errors import UsageError
 from incrowd.studio.document import SurveyDocument, apply
 from incrowd.studio.language import Phrase, in_language, phrase
@@ -26,8 +26,7 @@ class ReadySurvey(NamedTuple):
 
     def document(self) -> SurveyDocument:
         """Return the survey file."""
-        file = files(__package__) / "ready" / f"{self.name}.toml"
-        return SurveyDocument(file.read_text(encoding="utf-8"))
+        return SurveyDocument(ready_text(self.name))
 
 
 READY_SURVEYS = (
