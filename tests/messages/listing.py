@@ -14,6 +14,7 @@ from tests.messages import (
     commands,
     device,
     estimates,
+    exchange,
     files,
     invitations,
     inviter,
@@ -45,7 +46,7 @@ TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
     *(collector, device, shuffler, invitations, inviter, second_mixer, tokens, mixers),
     *(files, margins, page, precision, publishing, regressions, results, strata),
-    *(studio_design, studio_frame, studio_start, proofs),
+    *(studio_design, studio_frame, studio_start, proofs, exchange),
 )
 
 

@@ -42,6 +42,13 @@ if TYPE_CHECKING:
     from incrowd.accountant.channels.simmons import Simmons
     from incrowd.accountant.channels.warner import Warner
     from incrowd.accountant.composition import PrivacyCurve
+    from incrowd.accountant.exchange import (
+        from_dp_accounting,
+        from_losses,
+        pair_curve,
+        to_dp_accounting,
+        to_losses,
+    )
     from incrowd.accountant.schema import Alternatives, Contribution, Domain, Part, Schema
 
 # Loaded on first use (PEP 562): most of these modules need scipy, and reading a plan does not.
@@ -68,9 +75,14 @@ _HOMES = {
     "added_noise": "added",
     "assess": "certificates",
     "certify": "certificates",
+    "from_dp_accounting": "exchange",
+    "from_losses": "exchange",
+    "pair_curve": "exchange",
     "privacy_curve": "certificates",
     "smallest_epsilon": "certificates",
     "smallest_noise": "certificates",
+    "to_dp_accounting": "exchange",
+    "to_losses": "exchange",
 }
 
 __all__ = [
@@ -96,9 +108,14 @@ __all__ = [
     "added_noise",
     "assess",
     "certify",
+    "from_dp_accounting",
+    "from_losses",
+    "pair_curve",
     "privacy_curve",
     "smallest_epsilon",
     "smallest_noise",
+    "to_dp_accounting",
+    "to_losses",
 ]
 
 

@@ -100,7 +100,7 @@ def _trimmed(step: float, first: int, mass: np.ndarray, infinite: float) -> Loss
 
 
 def composed(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw:
-    """Return the loss of independent collections: (law, how many of it), all with the same step.
+    """Return the loss of independent collections: (law, how many of it), on the coarsest lattice.
 
     One transform for each law, on a circle that holds the sum except for a tail that is treated as
     infinite loss; low losses that wrap around the circle are raised. Proof:
@@ -108,7 +108,8 @@ def composed(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw:
     """
     if len(laws) == 1 and laws[0][1] == 1:
         return laws[0][0]
-    step = laws[0][0].step
+    step = max(law.step for law, _ in laws)
+    laws = [(law.on(step), count) for law, count in laws]
     low, high = _reach(laws)
     while high - low >= MOST_POINTS:
         step *= 2
@@ -117,7 +118,7 @@ def composed(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw:
     size = fast_length(high - low + 1)
     spectrum, errors = np.ones(size // 2 + 1, complex), np.zeros(size // 2 + 1)
     for law, count in laws:
-        total, norm = float(law.mass.sum()), math.sqrt(float(law.mass @ law.mass))
+        total, norm = max(float(law.mass.sum()), SMALLEST), math.sqrt(float(law.mass @ law.mass))
         one = _transform(law, size) / total
         modulus = np.maximum(np.abs(one), UNIT)
         errors += UNIT + UNIT * count * (norm / modulus - np.log(modulus))
@@ -158,7 +159,8 @@ def _reach(laws: Sequence[tuple[LossLaw, int]]) -> tuple[int, int]:
     for sign in (1, -1):
         cumulant = sum(count * _cumulant(law, sign * t) for law, count in laws)
         bounds.append(math.ceil(float(np.min((cumulant + LOG_TAIL) / t)) / step))
-    return max(lowest, min(-bounds[1], 0)), min(highest, max(bounds[0], 0))
+    low, high = max(lowest, min(-bounds[1], 0)), min(highest, max(bounds[0], 0))
+    return low, max(low, high)  # hardly any loss is finite if the bounds cross
 
 
 def _second_moment(law: LossLaw) -> float:
@@ -215,7 +217,8 @@ class PrivacyCurve(Plotted):
         Parameters
         ----------
         curves : sequence of (PrivacyCurve, int)
-            Each curve and how often it occurs, all with the same step.
+            Each curve and how often it occurs. The lattice of the result is the coarsest of
+            theirs.
 
         Raises
         ------
