@@ -1,5 +1,6 @@
 """What the tests of several rooms build on."""
 
+import atexit
 import contextlib
 import gc
 import io
@@ -29,14 +30,16 @@ from incrowd.plans import CellsMessage, JointReport, Plan
 from incrowd.plans.digests import digest_of
 from incrowd.plans.ledger import Ledger
 from incrowd.survey import Survey
+from tests.oracles import budget
 from tests.oracles.parsing import parse_here
+from tests.oracles.shared import share, shared
 
 # Of whoever runs the tests: how wide and colored outputs are.
 OF_THE_TERMINAL = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE")
 
 
 def once(make):
-    """A function of a survey that makes each plan once in a process, with its warnings and what it
+    """A function of a survey that makes each plan once in a run, with its warnings and what it
     says of its progress each time.
 
     Several hundred tests ask for a plan that another one had; making them again would take a
@@ -52,19 +55,21 @@ def once(make):
         if not simple or [*map(type, given)] != [Survey] or not callable(progress):
             return make(*given, **named)
         survey, key = given[0], given[0].model_dump_json()
-        if key in kept and kept[key][0] == survey:
-            _, result, issued, steps = kept[key]
-            for step in steps:
-                progress(step)
-        else:
-            steps = []
-            with warnings.catch_warnings(record=True) as issued:
-                warnings.simplefilter("always")
-                result = make(survey, progress=lambda step: (steps.append(step), progress(step)))
-            kept[key] = survey, result, issued, steps
+        if key not in kept or kept[key][0] != survey:
+            kept[key] = shared(f"plan {survey!r}", lambda: planned(survey))
+        _, result, issued, steps = kept[key]
+        for step in steps:
+            progress(step)
         for each in issued:
-            warnings.warn(each.message, stacklevel=2)
+            warnings.warn(each, stacklevel=2)
         return result
+
+    def planned(survey):
+        steps = []
+        with warnings.catch_warnings(record=True) as issued:
+            warnings.simplefilter("always")
+            result = make(survey, progress=steps.append)
+        return survey, result, [each.message for each in issued], steps
 
     return plan
 
@@ -73,7 +78,7 @@ incrowd.plan = once(incrowd.plan)
 parse_here()
 
 
-def pytest_configure():
+def pytest_configure(config):
     """What is particular to a terminal, a shell or a machine does not reach the tests.
 
     Signals that are ignored here, as nohup and the background of a shell want it, are not
@@ -84,6 +89,8 @@ def pytest_configure():
     for name in ("SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM"):
         if signal.getsignal(number := getattr(signal, name)) is signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
+    share(config)
+    budget.measure(config)
 
 
 # These start browsers, servers, or long plans: a worker that began one of them last would run on
@@ -140,9 +147,9 @@ def pytest_collection_finish():
     gc.set_threshold(50_000, 20, 100)
 
 
-def pytest_unconfigure():
-    """Libraries check at the end of a process that their objects are gone: some were frozen."""
-    gc.unfreeze()
+# Libraries check at the end of a process that their objects are gone: some were frozen. pytest
+# looks for garbage once more before that, which takes seconds if nothing is frozen anymore.
+atexit.register(gc.unfreeze)
 
 
 def examples(number):
@@ -332,6 +339,10 @@ def yes_no_question(id, **rest):
 @cache
 def second_round() -> Plan:
     """A blanket plan with a round before it, permanent responses and colluding people."""
+    return shared("second round", _second_round)
+
+
+def _second_round():
     privacy = {"epsilon": 3.0, "delta": 1e-5}
     first = {"name": "Round <one>", "crowd": 900, "privacy": {"epsilon": 1.0, "delta": 1e-5}}
     earlier = Ledger().with_plan(

@@ -14,6 +14,7 @@ from incrowd.plans import CellsMessage, Plan
 from incrowd.plans.message import JointReport
 from incrowd.plans.slots import slots
 from tests.oracles import make_vectors
+from tests.oracles.shared import shared
 
 PEOPLE = 12
 LAW = AdditiveNoise.laplace(1.2, most=16)
@@ -40,7 +41,8 @@ def plan(law=LAW, joint=False):
     if joint:
         one = (known["smokes"], known["region"])
         messages.insert(1, JointReport(questions=one, noise_numerator=3 << 29, copies=2))
-    return Plan(survey=asked, messages=messages, guarantee=planned(asked, messages), earlier=())
+    guarantee = shared(f"services {law} {joint}", lambda: planned(asked, messages))
+    return Plan(survey=asked, messages=messages, guarantee=guarantee, earlier=())
 
 
 def bundle(plan=None, **changes):
