@@ -1,12 +1,12 @@
 # %% [markdown]
 # # A works council of 120 people
 #
-# A works council wants to know how many of the company's 120 employees were bullied in the last year, and whether it is
-# worse in the plant than in the office. Nobody would answer if the management could find out who said yes, and with so
-# few people, it often could: a table with a cell of two people names both.
+# A works council wants to know how many of the company's 120 employees were bullied in the last year, and whether
+# it is worse in the plant than in the office. Nobody would answer if the management could find out who said yes,
+# and with so few people, it often could: a table with a cell of two people names both.
 #
-# So few people cannot hide each other. Noise from the devices would hide the finding as well. Here, the two
-# [services](../few-people.md) add noise to the counts instead.
+# So few people hide each other only behind much noise. Here, the two [services](../few-people.md) add noise to
+# the counts instead.
 #
 # The employees in this notebook are invented, so we know the true answers, and compare at the end.
 
@@ -23,8 +23,9 @@ renderer = alt.renderers.enable("svg")  # charts as pictures, which need no netw
 # %% [markdown]
 # ## The questions
 #
-# The council asks everybody and wants to describe exactly those who answer, so this is a census: no error from sampling.
-# The site is a question like the others. It is not sent openly, because the council does not need it to be.
+# The council asks everybody and wants to describe exactly those who answer, so this is a census: no error from
+# sampling. The site is a question like the others. It is not sent openly, because the council does not need it to
+# be.
 
 # %%
 SITES = ["office", "plant", "warehouse"]
@@ -52,8 +53,8 @@ devices, services = planned("devices"), planned("services")
 # %% [markdown]
 # ## Who should add the noise?
 #
-# The forecast of both plans answers this before anybody is asked. The margin is half the width of the 95% interval for
-# one cell, in percentage points.
+# The forecast of both plans answers this before anybody is asked. The margin is half the width of the 95%
+# interval for one cell, in percentage points.
 
 # %%
 pd.DataFrame(
@@ -69,9 +70,9 @@ pd.DataFrame(
 ).set_index("table").round(1)
 
 # %% [markdown]
-# With noise from the devices, a cell of the table by site is known to within so many points that the survey is useless.
-# With noise from the services it is useful. The price is a second organization: if the shuffler and the collector work
-# together, nothing protects the answers. The council lets a union run the shuffler, and an institute the collector.
+# Noise from the services halves every margin. The price is a second organization: if the shuffler and the
+# collector work together, nothing protects the answers. The council lets a union run the shuffler, and an
+# institute the collector.
 
 # %%
 print(incrowd.guarantee_sentence(services.guarantee))
@@ -79,9 +80,11 @@ print(incrowd.guarantee_sentence(services.guarantee))
 # %% [markdown]
 # ## The answers
 #
-# Of 120 employees, 112 answer. Bullying is twice as common in the plant as elsewhere. In a real survey, `randomize` runs
-# without `simulation_seed`, and takes its randomness from the operating system. The seed makes this page
-# reproducible, and every result says that its people are invented.
+# Of 120 employees, 112 answer. Bullying is twice as common in the plant as elsewhere. In a real survey,
+# `randomize` runs without `simulation_seed`, and takes its randomness from the operating system. The seed makes
+# this page reproducible, and every result says that its people are invented. The report below also says that
+# whoever holds the answers can read them: in this notebook, one computer plays all parts. Over a network, each
+# device seals its answers.
 
 # %%
 rng = np.random.default_rng(12)
@@ -94,7 +97,7 @@ estimates = incrowd.estimate(services, reports)
 estimates
 
 # %% [markdown]
-# This is the report that the council would read, save, and hand on: `incrowd.save_estimates(estimates, "report.html")`.
+# `incrowd.save_estimates(estimates, "report.html")` saves this page, to be read and handed on.
 #
 # ## Is it true?
 #
@@ -126,8 +129,8 @@ base = alt.Chart(found[found.questions == "site | bullied"]).encode(
 assert found.inside.mean() > 0.8
 
 # %% [markdown]
-# One draw of the noise proves little. `simulate` repeats the survey with the same people and new noise, and counts how
-# often the intervals contain the truth. The people are fixed, as in a census.
+# One draw of the noise proves little. `simulate` repeats the survey with the same people and new noise, and
+# counts how often the intervals contain the truth. The people are fixed, as in a census.
 
 # %%
 trials = incrowd.simulate(services.survey, answers, trials=200, fixed_people=True, seed=1)
@@ -145,11 +148,12 @@ incrowd.compare(services, reports, "site", "bullied")
 # %% [markdown]
 # ## What was promised, to whom, and what it rests on
 #
-# - **To everybody who answered, toward readers of the report**: epsilon 2 and delta 10⁻⁵. Whatever anybody concludes from
-#   the report, its probability would have changed by a factor of at most 7.4 (e²) had one person answered differently,
-#   apart from an event with probability 10⁻⁵.
+# - **To everybody who answered, toward readers of the report**: epsilon 2 and delta 10⁻⁵. Whatever anybody
+#   concludes from the report, its probability would have changed by a factor of at most 7.4 (e²) had one person
+#   answered differently, apart from an event with probability 10⁻⁵.
 # - **Toward the union alone, or the institute alone**: the same, because each faces the noise of the other.
 # - **Toward both together**: nothing. The guarantee rests on two organizations that do not work together.
 # - It does not rest on a crowd. It would be the same with 40 answers.
 # - It says nothing about those who did not answer, except that their number is known. And the finding itself can
-#   matter: if the report says that bullying is common in the plant, people may think so of everybody who works there.
+#   matter: if the report says that bullying is common in the plant, people may think so of everybody who works
+#   there.
