@@ -13,7 +13,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from incrowd.accountant.numerics.lattice import neighbors
+from incrowd.accountant.numerics.lattice import log_neighbors
 from incrowd.accountant.numerics.laws import Law
 from incrowd.accountant.numerics.precision import UNIT
 from incrowd.errors import PrecisionError
@@ -147,11 +147,10 @@ def thinned(ratios: Ratios, most: int) -> Ratios:
     step = FINEST * float(max(map(np.ptp, logs)))
     while _cells(ratios, step) > most:
         step *= 2
-    (low_a, *shares_a), (low_b, *shares_b) = (neighbors(log, step, rate=1.0) for log in logs)
+    (low_a, *shares_a), (low_b, *shares_b) = (log_neighbors(log, step) for log in logs)
     corners = []
     for up_a, up_b in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        with np.errstate(divide="ignore"):  # a share of zero
-            log_mass = ratios.log_mass + np.log(shares_a[up_a]) + np.log(shares_b[up_b])
+        log_mass = ratios.log_mass + shares_a[up_a] + shares_b[up_b]
         some = log_mass > -np.inf
         corners.append(((low_a + up_a)[some] * step, (low_b + up_b)[some] * step, log_mass[some]))
     error = ratios.error + 8 * UNIT * ratios.scale

@@ -83,19 +83,31 @@ class Split(NamedTuple):
 def neighbors(value: np.ndarray, step: float, rate: float = 0.0) -> Split:
     """Return the shares of each value's two neighboring points that preserve a mean.
 
-    rate: the mean of exp(rate v) is preserved; for zero, that of v. The expectation of any function
-    that is convex in this quantity can only rise. The smaller share is accurate too.
+    rate: if negative, the mean of exp(rate v) is preserved; for zero, that of v. The expectation of
+    any function that is convex in this quantity can only rise. The smaller share is accurate too.
     """
     place = value / step
     below = np.floor(place)
     if not rate:
         return Split(below, 1 - (place - below), place - below)
-    gap, size = np.clip(value - below * step, 0.0, step), abs(rate)
-    whole = np.expm1(-size * step)
-    lower, upper = np.expm1(size * (gap - step)) / whole, np.expm1(-size * gap) / whole
-    if rate > 0:
-        return Split(below, lower, upper * np.exp(size * (gap - step)))
-    return Split(below, lower * np.exp(-size * gap), upper)
+    gap = np.clip(value - below * step, 0.0, step)
+    whole = np.expm1(rate * step)
+    lower, upper = np.expm1(rate * (step - gap)) / whole, np.expm1(rate * gap) / whole
+    return Split(below, lower * np.exp(rate * gap), upper)
+
+
+def log_neighbors(value: np.ndarray, step: float) -> Split:
+    """Return the logarithms of the shares of each value's neighbors that preserve the mean of
+    exp(v).
+
+    For a step above 745, the upper share is too small for a double, but has nearly the whole mean.
+    """
+    below = np.floor(value / step)
+    gap = np.clip(value - below * step, 0.0, step)
+    with np.errstate(divide="ignore"):  # a share of zero
+        lower, upper = np.log(-np.expm1(gap - step)), np.log(-np.expm1(-gap))
+    whole = math.log(-math.expm1(-step))
+    return Split(below, lower - whole, upper - whole + gap - step)
 
 
 def gathered(split: Split) -> tuple[int, np.ndarray]:
@@ -201,6 +213,9 @@ class TiltedLaw:
         """
         size = np.abs(self.law.value)
         low, high = (share * float(size.max()) for share in (FINEST_SEARCH, 4.0))
+        mean_size = float(self.mass @ size)
+        if high * mean_size <= spare:  # far below a step, only the second limit counts
+            return spare / mean_size if mean_size else math.inf
         while high > CLOSE_SEARCH * low:
             middle = math.sqrt(low * high)
             added = float(self.mass @ np.minimum(middle**2 / 4, size * middle))
