@@ -64,9 +64,7 @@ docs: $(VENV)/.docs
 
 dist: $(VENV)/.dev
 	@echo "== building the wheels and source archives of incrowd and incrowd-accountant"
-	@for project in $(ACCOUNTANT) .; do \
-		PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist $$project > /dev/null || exit 1; \
-	done
+	@$(BIN)/python -m releasing.distributions dist
 	@ls dist
 
 dist-test: $(VENV)/.dev

@@ -69,8 +69,7 @@ def cloned(folder: Path) -> Checkout:
     if run("git", "status", "--porcelain", folder=ROOT).strip():
         say("== changes that are not committed are not part of this check")
     tags = run("git", "tag", "--points-at", "HEAD", "--list", "v*", folder=ROOT).split()
-    seconds = int(run("git", "log", "-1", "--format=%ct", folder=root))
-    return Checkout(root, folder, seconds, tags[0] if tags else None, say)
+    return Checkout(root, folder, tags[0] if tags else None, say)
 
 
 def main(typed: Sequence[str]) -> int:

@@ -2,15 +2,11 @@
 
 setuptools copies the modes of files into wheels, and their times and owners into source archives.
 `normalize` replaces these by constants, so that everyone who builds a commit gets the same bytes.
-
-Run as `python -m releasing.archives FOLDER` to normalize the archives in a folder.
 """
 
 import gzip
 import io
-import os
 import re
-import sys
 import tarfile
 import time
 import zipfile
@@ -108,14 +104,3 @@ def differences(first: Path, second: Path) -> list[str]:
     return [
         f"{first.name}: {each}" for each in lines or ["times, modes, or the compression differ"]
     ]
-
-
-def main(folder: Path) -> None:
-    """Normalize every archive in a folder, with the time in SOURCE_DATE_EPOCH."""
-    seconds = int(os.environ["SOURCE_DATE_EPOCH"])
-    for archive in sorted([*folder.glob("*.whl"), *folder.glob("*.tar.gz")]):
-        normalize(archive, seconds)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

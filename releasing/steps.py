@@ -11,13 +11,9 @@ from pathlib import Path
 
 from releasing import archives, first_page, npm, pythons, versions
 from releasing.commands import CheckError, run
+from releasing.distributions import PROJECTS, build, build_all, time_of
 
-PROJECTS = {  # distribution -> its project file
-    "incrowd": Path("pyproject.toml"),
-    "incrowd-accountant": Path("packages", "accountant", "pyproject.toml"),
-}
 TOOLS = Path(sys.executable).parent
-ADDED_BY_SETUPTOOLS = ("PKG-INFO", "setup.cfg")
 FIRST_PAGE = Path("docs", "first-survey.md")
 
 
@@ -31,8 +27,6 @@ class Checkout:
         A clone that contains what is committed, and nothing else.
     folder
         An empty folder for everything that the steps create.
-    seconds
-        The time of the commit, in seconds since 1970.
     tag
         The tag of the commit that names a version, if it has one.
     say
@@ -41,7 +35,6 @@ class Checkout:
 
     root: Path
     folder: Path
-    seconds: int
     tag: str | None
     say: Callable[[str], None]
 
@@ -90,21 +83,9 @@ def check_metadata(checkout: Checkout) -> None:
         run(TOOLS / "validate-pyproject", checkout.root / path, folder=checkout.root)
 
 
-def build(root: Path, folder: Path, seconds: int) -> None:
-    """Build wheels and source archives of a clone as `make dist` does."""
-    changes = {
-        "SOURCE_DATE_EPOCH": str(seconds),
-        "PIP_CONSTRAINT": str(root / "constraints.txt"),
-    }
-    for project in PROJECTS.values():
-        of = (root / project).parent
-        run(sys.executable, "-m", "build", "--outdir", folder, of, folder=root, changes=changes)
-    run(sys.executable, "-m", "releasing.archives", folder, folder=root, changes=changes)
-
-
 def check_build(checkout: Checkout) -> None:
     """Build the wheel and the source archive of each distribution, and nothing else."""
-    build(checkout.root, checkout.built, checkout.seconds)
+    build_all(checkout.root, checkout.built)
     version = versions.of_package(checkout.root)
     names = [each.replace("-", "_") for each in PROJECTS]
     expected = {f"{name}-{version}-py3-none-any.whl" for name in names}
@@ -171,7 +152,7 @@ def check_reproducible(checkout: Checkout) -> None:
     (checkout.folder / "again").mkdir()
     run("git", "clone", "--quiet", checkout.root, again, folder=checkout.folder, umask=0o002)
     os.utime(again / "LICENSE", (0, 10**9))
-    build(again, folder, checkout.seconds)
+    build_all(again, folder)
     found = [archives.differences(path, folder / path.name) for path in checkout.built.iterdir()]
     reject([line for lines in found for line in lines])
 
@@ -184,14 +165,9 @@ def check_source_archives(checkout: Checkout) -> None:
         with tarfile.open(checkout.archive(distribution, ".tar.gz")) as archive:
             archive.extractall(folder, filter="data")
         [source] = folder.iterdir()
-        changes = {
-            "SOURCE_DATE_EPOCH": str(checkout.seconds),
-            "PIP_CONSTRAINT": str(checkout.root / "constraints.txt"),
-        }
-        build_wheel = (sys.executable, "-m", "build", "--wheel", "--outdir", folder, source)
-        run(*build_wheel, folder=folder, changes=changes)
+        constraints = checkout.root / "constraints.txt"
+        build(source, folder, time_of(source), constraints, "--wheel")
         [wheel] = folder.glob("*.whl")
-        archives.normalize(wheel, checkout.seconds)
         problems += archives.differences(checkout.archive(distribution, ".whl"), wheel)
     reject(problems)
 

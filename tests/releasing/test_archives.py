@@ -2,12 +2,15 @@
 
 import gzip
 import io
+import os
+import subprocess
 import tarfile
 import zipfile
 
 import pytest
 
 from releasing.archives import differences, files_in, normalize, unwanted
+from releasing.distributions import time_of
 
 FILES = {
     "a/__init__.py": b"one = 1\n",
@@ -99,3 +102,17 @@ def test_caches_and_backups_are_unwanted():
     bad = ["a/__pycache__/b.py", "a/b.pyc", "js/node_modules/x/y.js", ".venv/bin/a", "a.py.orig"]
     bad += [".pytest_cache/a", "b.py~", ".DS_Store"]
     assert unwanted([*bad, "a/b.py", "docs/caches.md", "a/node_modules.md"]) == sorted(bad)
+
+
+def test_the_time_of_archives_is_that_of_the_commit_or_of_the_unpacked_files(tmp_path, monkeypatch):
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    (tmp_path / "pyproject.toml").touch()
+    os.utime(tmp_path / "pyproject.toml", (7, 7))
+    assert time_of(tmp_path) == 7
+    commit = {"GIT_COMMITTER_DATE": "1700000000 +0000", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    names = ("-c", "user.name=a", "-c", "user.email=a@b.example")
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "a"]):
+        subprocess.run(["git", *names, *words], cwd=tmp_path, env=os.environ | commit, check=True)
+    assert time_of(tmp_path) == 1_700_000_000
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "9")
+    assert time_of(tmp_path) == 9

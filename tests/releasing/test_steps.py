@@ -22,7 +22,7 @@ def test_every_failure_is_collected_and_what_needs_it_is_not_run(tmp_path):
         step("contents", lambda checkout: run.append("contents"), ("build",)),
         step("client", lambda checkout: run.append("client")),
     ]
-    failed = perform(steps, Checkout(tmp_path, tmp_path, 0, None, lines.append))
+    failed = perform(steps, Checkout(tmp_path, tmp_path, None, lines.append))
     assert failed == {
         "build": ("this is wrong", "and this"),
         "contents": ("not checked, because `build` failed",),
