@@ -10,7 +10,7 @@ PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip
 INSTALL := $(PIP) -e $(ACCOUNTANT) -e
 PROJECTS := pyproject.toml $(ACCOUNTANT)/pyproject.toml constraints.txt
 
-.PHONY: demo test test-slow test-spark check bench papers docs dist dist-test release-check clean
+.PHONY: demo test test-slow test-spark check bench papers docs dist dist-test release-check lock clean
 .DELETE_ON_ERROR:
 # Tests start many processes: without bytecode on disk each of them would compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -74,6 +74,11 @@ dist-test: $(VENV)/.dev
 release-check: $(VENV)/.releasing
 	@echo "== checking everything that can be checked before a release: a quarter of an hour"
 	@$(BIN)/python -m releasing
+
+lock: $(VENV)/.releasing
+	@echo "== locking the packages of the container images, with the hashes of their files"
+	@$(BIN)/python -m releasing.lock
+	@git diff --stat -- deploy/requirements.txt
 
 $(VENV)/.venv:
 	@echo "== creating the virtual environment $(VENV)"

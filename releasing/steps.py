@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from releasing import archives, first_page, npm, pythons, versions
+from releasing import archives, first_page, lock, npm, pythons, versions
 from releasing.commands import CheckError, run
 from releasing.distributions import PROJECTS, build, build_all, time_of
 
@@ -225,6 +225,29 @@ def check_client(checkout: Checkout) -> None:
     npm.use(archive, checkout.empty("client"), checkout.root / "vectors", browser)
 
 
+def check_container(checkout: Checkout) -> None:
+    """Check the container file by the rules of hadolint, and the lock on every platform.
+
+    The packages are also installed from it, as the image does, on this machine.
+    """
+    run(TOOLS / "hadolint", lock.CONTAINERFILE, folder=checkout.root)
+    python = lock.python_of_image(checkout.root)
+    reject(lock.problems(checkout.root / lock.LOCK, python))
+    found = pythons.interpreters([python], Path.home())
+    if python not in found:
+        checkout.say(f"   Python {python} is not on this machine: the lock was not installed")
+        return
+    environment = checkout.folder / "container"
+    run(found[python], "-m", "venv", environment, folder=checkout.folder)
+    pip = (environment / "bin" / "python", "-m", "pip", "install")
+    run(*pip, "--require-hashes", "-r", checkout.root / lock.LOCK, folder=checkout.root)
+    sources = [checkout.root / path.parent for path in PROJECTS.values()]
+    run(*pip, "--no-deps", "--no-build-isolation", *sources, folder=checkout.root)
+    run(environment / "bin" / "python", "-m", "pip", "check", folder=checkout.folder)
+    run(environment / "bin" / "incrowd", "shuffler", "--help", folder=checkout.folder)
+    shutil.rmtree(environment)
+
+
 STEPS = (
     Step("versions", "one version in every place", check_versions),
     Step("metadata", "project files are valid", check_metadata),
@@ -235,4 +258,5 @@ STEPS = (
     Step("source", "source archives build the same wheels", check_source_archives, ("build",)),
     Step("first-page", "the manual's first page, literally", check_first_page, ("build",)),
     Step("client", "the npm package, used from Node and from a page", check_client),
+    Step("container", "the container file, and its lock with hashes", check_container),
 )

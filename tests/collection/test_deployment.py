@@ -257,10 +257,14 @@ def stages():
     text = re.sub(r"^#.*\n", "", (DEPLOY / "Containerfile").read_text(), flags=re.MULTILINE)
     lines = [line.split(None, 1) for line in text.replace("\\\n", " ").splitlines() if line.strip()]
     assert all(re.fullmatch(r"[A-Z]+", word) for word, _ in lines)
+    (word, given), *lines = lines
+    assert word == "ARG", "the base image can be stated with its digest"
+    variable, image = given.split("=")
     found = {}
     for word, rest in lines:
         if word == "FROM":
             base, _, name = rest.split()
+            base = image if base == f"${{{variable}}}" else base
             found[name] = [*found.get(base, [(word, base)])]
         else:
             found[name].append((word, rest))
