@@ -24,7 +24,7 @@ from incrowd.catalog.sentences import (
 )
 from incrowd.errors import Of, Place, Problem, SurveyError, naming, spelled, unreadable
 from tests.messages.recorder import SOURCE
-from tests.oracles.source import tree_of
+from tests.oracles.source import tree_of, walk
 
 CODE = re.compile(r"([a-z_]+)\.[a-z0-9]+(-[a-z0-9]+)*")
 CATALOG = SOURCE / "catalog"
@@ -48,7 +48,7 @@ def arguments(text):
 
 def codes_in(node):
     """The codes that a part of the source names."""
-    for each in ast.walk(node):
+    for each in walk(node):
         if isinstance(each, ast.Constant) and isinstance(each.value, str):
             found = CODE.fullmatch(each.value)
             if found and found[1] in ROOMS:
@@ -60,7 +60,7 @@ def makers(tree):
 
     The arguments are None where they are given as a mapping.
     """
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.Call):
             continue
         called = ast.unparse(node.func).split(".")[-1]

@@ -15,7 +15,7 @@ import incrowd
 import reproduction
 from incrowd.survey.questions import TYPES
 from tests.oracles import public_names
-from tests.oracles.source import tree_of
+from tests.oracles.source import tree_of, walk
 
 SOURCE = Path(incrowd.__file__).parent
 AUDIT = Path(reproduction.__file__).parent  # of the papers; outside of the package
@@ -48,7 +48,7 @@ LEVEL = {room: number for number, rooms in enumerate(LEVELS) for room in rooms}
 def imported_modules(tree: ast.AST) -> list[str]:
     """Every module of ours imported anywhere in a file, also inside functions."""
     found = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -168,7 +168,7 @@ TYPE_VARIABLES = ("TypeVar(", "ParamSpec(")  # their names are conventions: T, R
 def type_names(tree: ast.AST) -> list[str]:
     """The classes that a module defines, its aliases, and types that it imports as another name."""
     names = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.ClassDef):
             names.append(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value:
@@ -214,7 +214,7 @@ PAGES = ("html", "js", "css")
 
 def texts_in(nodes: Iterable[ast.AST]) -> set[str]:
     """The constants among some expressions and their parts."""
-    parts = (part for node in nodes for part in ast.walk(node))
+    parts = (part for node in nodes for part in walk(node))
     return {str(part.value) for part in parts if isinstance(part, ast.Constant)}
 
 
@@ -223,12 +223,12 @@ def types_in_python(tree: ast.AST) -> set[str]:
     alone = {text for text in texts_in([tree]) if text in UNLIKE_OTHERS}
     compared = (
         node
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Compare) and ABOUT_TYPES.search(ast.unparse(node))
     )
     given = (
         value
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Dict)
         for key, value in zip(node.keys, node.values, strict=True)
         if isinstance(key, ast.Constant) and key.value == "type"
@@ -291,7 +291,7 @@ def rederives_p(tree: ast.AST) -> bool:
         and isinstance(node.op, ast.Sub)
         and ast.unparse(node.left) in ("1", "1.0")
         and ast.unparse(node.right).split(".")[-1] == "q"
-        for node in ast.walk(tree)
+        for node in walk(tree)
     )
 
 
@@ -334,7 +334,7 @@ def bound_modules(tree: ast.AST) -> dict[str, str]:
     """What names stand for that `from package import module` binds, also inside functions."""
     return {
         alias.asname or alias.name: f"{node.module}.{alias.name}"
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
@@ -345,7 +345,7 @@ def read_in(module: str, tree: ast.Module) -> set[str]:
     modules = bound_modules(tree)
     found = set(imported_modules(tree))
     own = definitions(tree.body)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             found.add(f"{modules.get(node.value.id, node.value.id)}.{node.attr}")
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -361,7 +361,7 @@ def unused(modules: dict[str, ast.Module], also: Iterable[str] = ()) -> list[str
     """Functions and constants that no module reads, methods whose name nothing reads."""
     trees = modules.values()
     used = set(also).union(*(read_in(module, tree) for module, tree in modules.items()))
-    read = {n.attr for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    read = {n.attr for tree in trees for n in walk(tree) if isinstance(n, ast.Attribute)}
     found = []
     for module, tree in modules.items():
         for name, node in definitions(tree.body).items():
@@ -409,7 +409,7 @@ TESTS = Path(__file__).parent
 
 def imported_tests(tree: ast.AST, own: str) -> list[str]:
     """What a file takes from other tests: builders are in a conftest or among the oracles."""
-    taken = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    taken = [node for node in walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     modules = {getattr(node, "module", None) or node.names[0].name for node in taken}
     builders = {"tests.conftest", "tests.oracles", "tests.messages", f"{own}.conftest"}
     return sorted(
@@ -421,11 +421,19 @@ def imported_tests(tree: ast.AST, own: str) -> list[str]:
     )
 
 
+# A statement that imports from the tests: hundreds of files are parsed for nothing else.
+OF_TESTS = re.compile(r"^[ \t]*((?:from|import)\b[^\n(]*\btests\b[^\n(]*(?:\([^)]*\))?)", re.M)
+
+
+def imports_of_tests(text: str) -> ast.Module:
+    return ast.parse("\n".join(OF_TESTS.findall(text)))
+
+
 def test_no_test_imports_another_test():
     found = {}
     for file in TESTS.rglob("*.py"):
         own = ".".join(("tests", *file.relative_to(TESTS).parent.parts))
-        if wrong := imported_tests(ast.parse(file.read_text()), own):
+        if wrong := imported_tests(imports_of_tests(file.read_text()), own):
             found[str(file.relative_to(TESTS))] = wrong
     assert found == {}
 
@@ -435,3 +443,17 @@ def test_the_rule_about_tests_rejects_a_test_and_another_rooms_builders():
     assert len(imported_tests(ast.parse(wrong), "tests.plans")) == 2
     right = "from tests.conftest import GOOD\nfrom tests.plans.conftest import x"
     assert imported_tests(ast.parse(right), "tests.plans") == []
+
+
+def test_imports_of_tests_are_found_in_any_form():
+    text = (
+        "import os\nimport os, tests.plans.test_plan\nfrom pathlib import Path\n"
+        "from tests.cli import (\n    test_start,\n    test_names,\n)\nx = (1, 2)\n"
+        "def later():\n    from tests.drafts.test_people import GOOD  # noqa\n    return (GOOD)\n"
+    )
+    taken = [ast.unparse(node) for node in imports_of_tests(text).body]
+    assert taken == [
+        "import os, tests.plans.test_plan",
+        "from tests.cli import test_start, test_names",
+        "from tests.drafts.test_people import GOOD",
+    ]

@@ -10,7 +10,7 @@ import pytest
 from incrowd import accountant
 from incrowd.errors import PrivacyError
 from tests.conftest import slowly
-from tests.oracles.source import tree_of
+from tests.oracles.source import tree_of, walk
 
 # What its distribution contains: links to files and folders of the package.
 SHIPPED = Path(__file__).parents[2] / "packages" / "accountant" / "src" / "incrowd"
@@ -29,7 +29,7 @@ def loaded_modules(tree):
         elif not isinstance(node, ast.FunctionDef):
             found |= imported_modules(node)
             waiting += ast.iter_child_nodes(node)
-    everywhere = set().union(*map(imported_modules, ast.walk(tree)))
+    everywhere = set().union(*map(imported_modules, walk(tree)))
     return found | {name for name in everywhere if name.split(".")[0] == "incrowd"}
 
 

@@ -12,7 +12,7 @@ from unittest import mock
 import incrowd
 from incrowd import errors
 from incrowd.cli.console import as_typed
-from tests.oracles.source import tree_of
+from tests.oracles.source import tree_of, walk
 
 SOURCE = Path(incrowd.__file__).parent
 ERRORS = {name for name in vars(errors) if name.endswith("Error")}
@@ -39,7 +39,7 @@ class Site:
     code: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.first}: {self.code}"
+        return f"{self.file}:{self.first}: {self.code.strip()}"
 
 
 @dataclass(frozen=True)
@@ -55,18 +55,18 @@ class Said:
 def sites() -> tuple[Site, ...]:
     """Every place that raises a message of ours, or makes a problem of one."""
     return tuple(
-        Site(str(file.relative_to(SOURCE)), node.lineno, node.end_lineno, ast.unparse(node)[:160])
+        Site(str(file.relative_to(SOURCE)), node.lineno, node.end_lineno, lines[node.lineno - 1])
         for file in sorted(SOURCE.rglob("*.py"))
-        if file.name != "errors.py"
+        if file.name != "errors.py" and (lines := file.read_text().splitlines())
         for node in made_in(tree_of(file.read_text()))
     )
 
 
 def made_in(tree: ast.AST) -> Iterator[ast.AST]:
     """The raises of a file that carry a message, and the problems made outside of them."""
-    nodes = list(ast.walk(tree))
+    nodes = walk(tree)
     raises = [node for node in nodes if isinstance(node, ast.Raise) and node.exc]
-    inside = {id(node) for one in raises for node in ast.walk(one)}
+    inside = {id(node) for one in raises for node in walk(one)}
     for node in raises:
         made = node.exc.func if isinstance(node.exc, ast.Call) else node.exc
         if ast.unparse(made) not in NO_MESSAGES:
