@@ -1,5 +1,6 @@
 """What `make dist` builds works where nothing of the repository is, and says its version."""
 
+import json
 import os
 import re
 import shutil
@@ -39,6 +40,9 @@ TESTED = (  # every dependency is used in them
     "reports",
     "sampling/test_flips.py",
 )
+# Tests of the accountant that also use other parts of incrowd, or other libraries.
+NOT_ALONE = ("analyses", "attack", "brute_force", "cells", "copies", "extremes", "mixed_channels")
+NOT_ALONE += ("parities", "proofs", "proved", "shifts", "shuffle", "strata")
 
 
 def run(*command, cwd, constraints=ROOT / "constraints.txt"):
@@ -104,6 +108,115 @@ def test_the_source_archives_hold_what_they_should(built):
     assert not [name for name in inside["incrowd"] if unwanted.search(name)]
     alone = {f"src/{name}" for name in of_the_accountant()}
     assert alone | {"LICENSE", "README.md", "pyproject.toml"} <= inside["incrowd_accountant"]
+
+
+@pytest.fixture(scope="session")
+def alone(built, tmp_path_factory):
+    """The Python of an environment with the accountant, and a folder with the source archive."""
+    folder = tmp_path_factory.mktemp("alone")
+    venv.create(folder / "venv", with_pip=True)
+    python, (_, accountant) = folder / "venv" / "bin" / "python", wheels(built)
+    run(python, "-m", "pip", "install", "--quiet", accountant, cwd=folder)
+    with tarfile.open(next(built.glob("incrowd-*.tar.gz"))) as opened:
+        opened.extractall(folder, filter="data")
+    source = next(folder.glob("incrowd-*"))
+    shutil.rmtree(source / "src")
+    return python, source
+
+
+EXAMPLES = """
+import doctest, importlib, pkgutil
+from incrowd import accountant
+
+found = pkgutil.walk_packages(accountant.__path__, "incrowd.accountant.")
+names = ["incrowd.accountant", *(each.name for each in found if ".proved" not in each.name)]
+results = [doctest.testmod(importlib.import_module(name)) for name in names]
+print(sum(each.attempted for each in results), sum(each.failed for each in results))
+"""
+
+
+@pytest.mark.slow
+def test_the_accountant_needs_numpy_and_scipy_alone_and_its_examples_run(alone):
+    python, source = alone
+    listed = json.loads(run(python, "-m", "pip", "list", "--format", "json", cwd=source))
+    names = {each["name"] for each in listed} - {"pip", "setuptools"}
+    assert names == {"incrowd-accountant", "numpy", "scipy"}
+    number, failed = map(int, run(python, "-c", EXAMPLES, cwd=source).split()[-2:])
+    assert number > 50 and failed == 0
+    description = (ACCOUNTANT / "README.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", description, flags=re.DOTALL)
+    run(python, "-c", block, cwd=source)
+
+
+TYPED = """
+from incrowd.accountant import BitFlip, certify
+from incrowd.errors import PrivacyError
+
+delta: {type} = certify("shuffle", BitFlip.from_epsilon(2.0), 1000, 0.5).delta.upper
+problems: tuple[object, ...] = PrivacyError().problems
+"""
+
+
+@pytest.mark.slow
+def test_type_checkers_know_the_types_of_the_accountant_alone(alone, tmp_path):
+    python, _ = alone
+    outputs = {}
+    for kind in ("float", "str"):
+        (tmp_path / f"{kind}.py").write_text(TYPED.format(type=kind))
+        checker = (sys.executable, "-m", "mypy", "--strict", "--python-executable", python)
+        done = subprocess.run(
+            [*checker, f"{kind}.py"], cwd=tmp_path, capture_output=True, text=True
+        )
+        outputs[kind] = done.stdout
+    assert outputs["float"] == "Success: no issues found in 1 source file\n"
+    assert '(expression has type "float", variable has type "str")' in outputs["str"]
+
+
+@pytest.mark.slow
+def test_the_accountants_own_tests_pass_where_it_is_alone(alone):
+    python, source = alone
+    tools = ("hypothesis", "mpmath", "pytest")
+    run(python, "-m", "pip", "install", "--quiet", *tools, cwd=source)
+    names = "examples, one_in, slowly, slowly_except"
+    (source / "tests" / "conftest.py").write_text(f"from tests.oracles.cases import {names}\n")
+    others = [f"tests/accountant/test_{name}.py" for name in NOT_ALONE]
+    others += ["tests/accountant/channels/test_channels.py"]
+    ignored = [f"--ignore={name}" for name in others]
+    quick = ("-q", "-m", "not slow", "-p", "no:cacheprovider")
+    run(python, "-m", "pytest", *quick, *ignored, "tests/accountant", cwd=source)
+
+
+FROM_WHERE = """
+import incrowd, incrowd.errors, incrowd.methods, incrowd.accountant
+print(incrowd.errors.__file__, incrowd.accountant.__file__, incrowd.methods.__file__)
+"""
+
+
+@pytest.mark.slow
+def test_both_distributions_work_in_different_folders(built, tmp_path):
+    whole, alone = tmp_path / "whole", tmp_path / "alone"
+    for folder, wheel in zip((whole, alone), wheels(built), strict=True):
+        pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder)
+        run(*pip, wheel, cwd=tmp_path)
+    for folders in ([whole, alone], [alone, whole]):
+        path = {"PYTHONPATH": os.pathsep.join(map(str, folders))}
+        code = (sys.executable, "-S", "-c", FROM_WHERE)  # -S: without this environment
+        done = subprocess.run(code, env=path, cwd=tmp_path, capture_output=True, text=True)
+        folders = [Path(file).relative_to(tmp_path).parts[0] for file in done.stdout.split()]
+        assert folders == ["alone", "alone", "whole"], done.stderr
+
+
+@pytest.mark.slow
+def test_uninstalling_one_distribution_leaves_the_other_whole(built, tmp_path):
+    venv.create(tmp_path / "venv", with_pip=True)
+    pip = (tmp_path / "venv" / "bin" / "python", "-m", "pip")
+    packages = next((tmp_path / "venv" / "lib").glob("python*/site-packages"))
+    for removed, left in zip(("incrowd-accountant", "incrowd"), wheels(built), strict=True):
+        run(*pip, "install", "--quiet", "--no-deps", *wheels(built), cwd=tmp_path)
+        run(*pip, "uninstall", "--quiet", "--yes", removed, cwd=tmp_path)
+        files = (file for file in (packages / "incrowd").rglob("*") if file.is_file())
+        names = {str(file.relative_to(packages)) for file in files if file.suffix != ".pyc"}
+        assert names == packed(left)
 
 
 def bounds(extras):
