@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from releasing import archives, first_page, lock, npm, pythons, versions
+from releasing import archives, first_page, lock, npm, pythons, recipe, versions
 from releasing.commands import CheckError, run
 from releasing.distributions import PROJECTS, build, build_all, time_of
 
@@ -248,6 +248,14 @@ def check_container(checkout: Checkout) -> None:
     shutil.rmtree(environment)
 
 
+def check_recipe(checkout: Checkout) -> None:
+    """Compare the conda recipe with the project files, and read it as its builder does."""
+    path = checkout.root / recipe.RECIPE
+    if path.read_text(encoding="utf-8") != recipe.recipe(checkout.root):
+        raise CheckError(f"{recipe.RECIPE} is stale: run `python -m releasing.recipe`")
+    recipe.rendered(path)
+
+
 STEPS = (
     Step("versions", "one version in every place", check_versions),
     Step("metadata", "project files are valid", check_metadata),
@@ -259,4 +267,5 @@ STEPS = (
     Step("first-page", "the manual's first page, literally", check_first_page, ("build",)),
     Step("client", "the npm package, used from Node and from a page", check_client),
     Step("container", "the container file, and its lock with hashes", check_container),
+    Step("recipe", "the conda recipe", check_recipe),
 )
