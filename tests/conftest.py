@@ -59,7 +59,9 @@ def once(make):
             return make(*given, **named)
         survey, key = given[0], given[0].model_dump_json()
         if key not in kept or kept[key][0] != survey:
-            kept[key] = shared(f"plan {survey!r}", lambda: planned(survey))
+            kept[key] = shared(f"plan {key}", lambda: planned(survey))
+            if kept[key][0] != survey:  # equal texts of unequal surveys
+                kept[key] = planned(survey)
         _, result, issued, steps = kept[key]
         for step in steps:
             progress(step)
