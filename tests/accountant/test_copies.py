@@ -4,11 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 from scipy.stats import binom
 
+from incrowd.accountant.analyses.local import LOCAL
 from incrowd.accountant.certificates import certify, privacy_curve
 from incrowd.accountant.channels.bit_flip import BitFlip
 from incrowd.accountant.composition import connect_the_dots, sampled
+from incrowd.accountant.pairs import local_candidates
 from incrowd.accountant.schema import Contribution
 from tests.accountant.conftest import free
 from tests.conftest import slowly
@@ -41,19 +44,49 @@ def test_copies_of_local_are_exact(copies):
         assert composed.delta(epsilon) == pytest.approx(exact, rel=1e-6, abs=1e-13)
 
 
-@pytest.mark.parametrize("copies", [200, *slowly(10**5)])
-def test_many_copies_of_local_are_bounded_by_the_binomial_law(copies):
-    """From below as well, within a thousandth; losses of up to 200,000 spread over few atoms."""
-    channel = BitFlip.from_epsilon(2.0)
+def binomial_delta(channel, copies, epsilon):
+    """delta of many independent randomized responses, from the number that tells the truth."""
     true = np.arange(copies + 1)
     loss = (2 * true - copies) * math.log1p((channel.p - channel.q) / channel.q)
-    here = binom.logpmf(true, copies, channel.p)
-    typical = copies * (channel.p - channel.q) * channel.epsilon
-    for epsilon in (1.0, min(typical, 700.0)):
-        beyond = loss > epsilon
-        exact = float(np.exp(here[beyond]) @ -np.expm1(epsilon - loss[beyond]))
-        found = certify("local", Contribution.of(free(channel.q, 1), copies), 2, epsilon).delta
-        assert exact * (1 - 1e-6) <= found.upper <= min(1.0, exact * 1.001)
+    beyond = loss > epsilon
+    here = np.exp(binom.logpmf(true[beyond], copies, channel.p))
+    return float(here @ -np.expm1(epsilon - loss[beyond]))
+
+
+@pytest.mark.parametrize(
+    ("copies", "local"), [(201, 0.01), (10**6, 2.0), *slowly((10**4, 2.0), (10**6, 0.01))]
+)
+def test_many_copies_of_local_are_composed_closely(copies, local):
+    """Within a thousandth, and an allowance for each copy. The mean loss is up to 1.5 million."""
+    channel = BitFlip.from_epsilon(local)
+    sent = Contribution.of(free(channel.q, 1), copies)
+    mean, spread = (copies * channel.epsilon * x for x in (channel.p - channel.q, copies**-0.5))
+    for deviations in (-2.0, 0.0, 3.0):
+        epsilon = max(mean + deviations * spread, 0.01)
+        exact, bound = binomial_delta(channel, copies, epsilon), LOCAL.bound(sent, 2, epsilon)
+        assert exact <= bound <= 1.001 * exact + 1e-15 * copies
+        closer = LOCAL.bound(sent, 2, epsilon + 0.01 * spread)
+        assert closer < exact  # a hundredth of a deviation more is found out
+
+
+@pytest.mark.parametrize("copies", [200, *slowly(10**5)])
+def test_certificates_of_many_copies_of_local_cover_the_binomial_law(copies):
+    """The joint ratios: losses of up to 200,000 spread over few atoms."""
+    channel = BitFlip.from_epsilon(2.0)
+    sent = Contribution.of(free(channel.q, 1), copies)
+    for epsilon in (1.0, min(copies * channel.epsilon * (channel.p - channel.q), 700.0)):
+        exact = binomial_delta(channel, copies, epsilon)
+        upper = certify("local", sent, 2, epsilon).delta.upper
+        assert exact * (1 - 1e-6) <= upper <= min(1.0, exact * 1.001)
+
+
+@pytest.mark.slow
+def test_the_joint_ratios_of_many_copies_keep_all_their_mass():
+    """Under both answers. The step of the ratios is 780, and e^-780 is zero in double precision."""
+    channel = BitFlip.from_epsilon(2.0)
+    ratios = local_candidates(Contribution.of(free(channel.q, 1), 10**5))[0].ratios
+    for log_likelihood in (ratios.log_a, ratios.log_b):
+        assert logsumexp(ratios.log_mass + log_likelihood) == pytest.approx(0.0, abs=1e-6)
 
 
 def one_bit_laws(channel, crowd):

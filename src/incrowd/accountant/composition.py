@@ -36,6 +36,7 @@ from incrowd.views import Plotted
 TAIL = 1e-18  # a tail of this mass is treated as infinite loss
 SPARSE, WIDER = 4, 16  # after the dense part, steps of 4 points, or of a 16th of the index if more
 MOST_POINTS = 1 << 17
+COARSEST = 64.0  # on a coarser lattice nearly every loss is raised by a whole step
 SHOWN = (0.1, 0.5, 1.0)  # values of epsilon in the text of a curve
 MOST_TILT = 12.0  # over the spread: a normal sum of 9 spreads is bounded best by a tilt of 9
 
@@ -112,6 +113,8 @@ def composed(laws: Sequence[tuple[LossLaw, int]]) -> LossLaw:
     laws = [(law.on(step), count) for law, count in laws]
     low, high = _reach(laws)
     while high - low >= MOST_POINTS:
+        if step > COARSEST:
+            return LossLaw(step, 0, np.zeros(1), 1.0)
         step *= 2
         laws = [(law.on(step), count) for law, count in laws]
         low, high = _reach(laws)
@@ -159,7 +162,7 @@ def _reach(laws: Sequence[tuple[LossLaw, int]]) -> tuple[int, int]:
     for sign in (1, -1):
         cumulant = sum(count * _cumulant(law, sign * t) for law, count in laws)
         bounds.append(math.ceil(float(np.min((cumulant + LOG_TAIL) / t)) / step))
-    low, high = max(lowest, min(-bounds[1], 0)), min(highest, max(bounds[0], 0))
+    low, high = max(lowest, -bounds[1]), min(highest, max(bounds[0], 0))
     return low, max(low, high)  # hardly any loss is finite if the bounds cross
 
 

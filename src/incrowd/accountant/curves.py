@@ -36,6 +36,7 @@ DENSE, DEEP = 2.0, 5.0  # standard deviations in which every grid point is compu
 FEW = 3  # with more bits than this, the tolerance of each one is reduced
 FEWEST_STEPS = 3  # for a schema that adds little to the others
 MOST_GRID = 4000
+LINKED_GRID = 256  # steps up to the loss of one of many reports: they add h^2 / 6 to its variance
 NEGLIGIBLE = 1e-13
 LEAST_SPREAD = 1e-12  # for reports that reveal nothing
 NOTHING = DeltaBounds(0.0, 0.0, 0.0)
@@ -201,6 +202,17 @@ def linked_dots(linked: SchemaCounts, step: float) -> Dots:
     ]
     dots = np.minimum(np.minimum.accumulate(deltas), 1.0)
     return Dots(dots, dots, step, candidates[0].pair)
+
+
+@lru_cache(maxsize=64)
+def linked_curve(linked: SchemaCounts) -> PrivacyCurve:
+    """Return the composed curves of reports that no crowd hides.
+
+    For many copies, this takes far less time than the ratios of all reports together; it is looser.
+    """
+    step = max(schema.local_epsilon for schema, _ in linked) / LINKED_GRID
+    curves = [(linked_dots(((schema, 1),), step).curve, count) for schema, count in linked]
+    return PrivacyCurve.of(curves)
 
 
 def _rounded(steps: float) -> float:
