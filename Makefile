@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two workers on two cores: threads of the linear algebra would only wait for each other.
 test test-slow: export OPENBLAS_NUM_THREADS = 1
 test: export TESTS_BUDGET = 1
-# Tests with random examples are in both: an eighth of their examples here, all of them there.
+# Tests with random examples are in both: a sixteenth of their examples here, all of them there.
 test-slow: export LONG_TESTS = 1
 
 demo: $(VENV)/.installed

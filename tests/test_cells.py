@@ -189,6 +189,7 @@ def survey_of(**changed):
     return incrowd.Survey.of(raw | changed)
 
 
+@pytest.mark.slow
 def test_simulated_tables_have_the_errors_that_theory_expects():
     """60 trials: the ratio of expected to seen variance, summed over cells, within 5 standard
     errors; bias within 5. Wrong: a plan with twice the noise expects more than is seen."""

@@ -181,6 +181,7 @@ def test_a_ledger_charges_what_is_left_of_a_collection(plan, reason, tmp_path):
     assert (not charged.reports) == (left.analysis == "local") == (reason is not None)
 
 
+@pytest.mark.slow
 def test_a_contradicted_release_leaves_nothing_for_a_later_round(tmp_path):
     """With two releases of one stratum, one report can be singled out: its delta is
     p - e^epsilon q. The program promised (1.5, 1e-6) for both rounds."""

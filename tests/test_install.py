@@ -49,10 +49,12 @@ def run_without(*parts):
     return done.stdout, done.stderr
 
 
+@pytest.mark.slow
 def test_the_core_works_without_the_parts_that_few_need():
     assert run_without(*FEW_NEED) == ("1000\n", "")
 
 
+@pytest.mark.slow
 def test_a_part_that_the_core_needs_is_missed():
     assert "incrowd.plans" in run_without("plans")[1]
 

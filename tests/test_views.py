@@ -82,6 +82,7 @@ def made():
     }
 
 
+@pytest.mark.slow
 def test_a_plan_is_shown_in_a_fresh_interpreter(made, tmp_path):
     plan, path = made["plan"], tmp_path / "plan.json"
     path.write_text(plan.dumps())
@@ -291,6 +292,7 @@ def test_a_table_is_drawn_with_its_intervals(made):
     assert table.plot().to_dict()["spec"]["layer"]  # a small multiple for each answer
 
 
+@pytest.mark.slow
 def test_a_curve_is_drawn_where_it_is_known(curve):
     values = values_of(curve.plot())
     for each in values[::20]:

@@ -92,6 +92,7 @@ def test_the_bounds_hold_and_are_close(certified):
         assert upper <= max(lower * 1.01, 1e-290)
 
 
+@pytest.mark.slow
 def test_no_crowd_of_a_few_has_more(certified):
     """Everybody else holds 0, or 1, or half of them each: exact from the binomial laws."""
     compared = 0

@@ -173,6 +173,7 @@ def test_interrupt_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_demo_and_help(tmp_path):
     done = run("demo", "-o", tmp_path / "demo")
     assert done.returncode == 0, done.stderr

@@ -82,6 +82,7 @@ def test_a_named_pipe_is_read(call, tmp_path):
     assert code == 0 and json.loads(out)["trials"] == 2
 
 
+@pytest.mark.slow
 def test_another_encoding_is_named(call, tmp_path):
     text = Path(ANSWERS).read_text()
     (tmp_path / "wide.csv").write_text(text, encoding="utf-16")
@@ -94,6 +95,7 @@ def test_another_encoding_is_named(call, tmp_path):
     assert code == 2 and "--encoding cp1252" in err
 
 
+@pytest.mark.slow
 def test_a_sheet_is_named(call, small, tmp_path):
     """To all commands that read answers; the sheet before it has others."""
     data = pandas.read_csv(ANSWERS).head(300)

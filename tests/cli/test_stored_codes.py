@@ -156,6 +156,7 @@ def test_no_file_holds_a_sentence(files, name):
     assert stored(files[name]) == []
 
 
+@pytest.mark.slow
 def test_the_files_hold_what_could_be_sentences(files):
     """Assumptions, worst pairs and rejected reports; and the author's own texts are found."""
     codes = [each["code"] for each in files["plan of a ledger"]["plan"]["guarantee"]["assumptions"]]
@@ -168,6 +169,7 @@ def test_the_files_hold_what_could_be_sentences(files):
     assert not stored({"code": "whole-crowd", "kind": "bit flip"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_format_is_number_one(files, name):
     def formats(value):

@@ -510,6 +510,7 @@ def test_what_check_asks_of_postgresql_is_in_its_settings():
         assert given[name] in allowed, name
 
 
+@pytest.mark.slow
 def test_postgresql_knows_these_settings_and_may_be_given_them(postgres):
     import psycopg
 

@@ -135,6 +135,7 @@ def test_labels_become_the_answers_of_data_with_codes_alone(tmp_path):
     assert 'text = "Do you smoke?"' in incrowd.draft(tmp_path / "a.sav").toml
 
 
+@pytest.mark.slow
 def test_a_draft_of_the_example_is_planned_and_randomizes_it(tmp_path):
     (tmp_path / "s.toml").write_text(incrowd.draft(EXAMPLE).toml)
     survey = incrowd.Survey.load(tmp_path / "s.toml")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import incrowd
+from tests.conftest import examples
 
 WORDS = st.sampled_from(
     [
@@ -161,7 +162,7 @@ def survey_of(folder, form, *parts):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_draft_of_any_form_loads(tmp_path, form):
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(examples(60), suppress_health_check=[HealthCheck.too_slow])
     @given(TEXTS, OPTIONS, CONDITIONS)
     def checked(text, options, condition):
         survey_of(tmp_path, form, text, options, condition)

@@ -88,9 +88,7 @@ def hostile(tmp_path, monkeypatch):
     return written
 
 
-@pytest.mark.parametrize(
-    "act", slowly_except(FAILURES, "crash", "take_memory", "sleep", "fail", "invalid")
-)
+@pytest.mark.parametrize("act", slowly_except(FAILURES, "crash", "sleep", "fail"))
 def test_a_reader_that_fails_is_an_error_that_names_the_file(hostile, act):
     path = hostile(act)
     with pytest.raises(incrowd.AnswersError, match=FAILURES[act]) as error:
@@ -116,6 +114,7 @@ def survey_file(folder):
     return path
 
 
+@pytest.mark.slow
 def test_the_answers_are_not_what_a_library_prints(hostile):
     assert incrowd.load_answers(hostile("chatter"), SURVEY)["a"].to_pylist() == ["yes", "no"]
 

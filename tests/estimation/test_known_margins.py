@@ -215,6 +215,7 @@ def test_margins_of_several_questions_and_files(tmp_path):
         incrowd.load_margins(tmp_path / "m.csv")
 
 
+@pytest.mark.slow
 def test_the_command_says_what_tables_are_weighted_to(tmp_path):
     (tmp_path / "plan.json").write_text(plan(6.0).dumps())
     incrowd.save_reports(reports(6.0), tmp_path / "r")

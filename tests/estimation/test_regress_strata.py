@@ -118,6 +118,7 @@ def test_towns_that_nobody_was_released_of_have_no_coefficient(rule, asked):
         assert all(values[term] == pytest.approx(told[term], rel=1e-4) for term in LARGE)
 
 
+@pytest.mark.slow
 def test_what_became_of_such_towns_is_said_everywhere():
     plan, reports = collected(500, "merge")
     found = incrowd.regress(plan, reports, outcome="ill", on=BOTH)

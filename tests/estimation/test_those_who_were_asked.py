@@ -184,6 +184,7 @@ def test_they_are_in_every_form_of_the_results(people, tmp_path):
     assert "those who were asked" in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.slow
 def test_several_answers_of_those_who_were_asked_have_the_errors_of_a_share():
     """The noise is a hundredth of the sampling here. Wrong: "not asked" is independent of options,
     with which nobody gives it; then the error is a half larger."""

@@ -70,6 +70,7 @@ def test_a_simulation_protects_nobody():
     assert held.reduced_by == ("simulation",) and held.mixed_by == ("curator",)
 
 
+@pytest.mark.slow
 def test_fewer_people_weaken_only_what_counts_on_a_crowd():
     """The joint report hides each among 60; 40 hide less, and the counts as much as before."""
     plan = plan_of(survey_of(epsilon=1.0), ("smokes",), others=[FLIPS])

@@ -34,6 +34,7 @@ PACKED = st.builds(
 # --- counts of set bits ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(PACKED, st.integers(0, 7), st.integers(1, 9), st.integers(1, 3), st.integers(1, 2000))
 @THOROUGH
 def test_set_bits_are_counted_at_any_width_and_address(packed, spare, line, threads, piece):

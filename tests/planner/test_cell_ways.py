@@ -236,6 +236,7 @@ def test_a_local_epsilon_that_fixed_randomizers_exceed_is_refused():
         incrowd.plan(survey(FIXED, privacy={"epsilon": 2.0, "local_epsilon": 1.0}, crowd=20_000))
 
 
+@pytest.mark.slow
 def test_the_upload_is_kept():
     free = plain_plan()
     size = upload_bytes(free.survey, free.messages)

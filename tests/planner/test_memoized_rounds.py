@@ -194,6 +194,7 @@ def test_fewer_people_leave_fewer_rounds_of_what_is_drawn_anew(weekly):
     assert spent(known).left == rounds - 1
 
 
+@pytest.mark.slow
 def test_a_later_plan_counts_the_rounds_of_an_earlier_one_as_they_were(weekly):
     known = Ledger().with_plan(weekly, 300).with_plan(weekly, 300)
     later = incrowd.plan(

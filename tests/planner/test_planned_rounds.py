@@ -96,6 +96,7 @@ def test_a_plan_for_one_round_does_not_keep_its_promise_in_many():
     assert incrowd.verify(kept).plan_holds
 
 
+@pytest.mark.slow
 def test_memoized_responses_count_once_and_may_be_repeated():
     plan = incrowd.plan(
         asked(

@@ -243,6 +243,7 @@ def test_what_can_be_other_people_is_charged_with_names(panel, first, second):
     assert sent_before(earlier[1:]).linked == ()
 
 
+@pytest.mark.slow
 def test_a_plan_that_hides_what_the_rounds_showed_is_not_noted(panel):
     """It was made before they were counted; all crowds are as large as it says."""
     plan = later([panel.asked, panel.asked], 1.5)

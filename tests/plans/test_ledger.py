@@ -222,7 +222,7 @@ def test_a_plan_without_its_colluding_people_keeps_its_promise(thousand):
             ({"crowd": 1500, "rows_per_person": 3, "colluding": 50}, {"colluding": 300}, 200),
             ({}, {"crowd": 8000, "rows_per_person": 4, "colluding": 300}, 200),
         ),
-        ({}, {"colluding": 700}, 1),  # nobody else is left
+        *slowly(({}, {"colluding": 700}, 1)),  # nobody else is left
         ({"privacy": {"analysis": "local"}}, {"colluding": 300}, 1700),  # no crowd hid anyone
     ],
 )
@@ -232,6 +232,7 @@ def test_the_smallest_crowd_is_without_whoever_colludes(earlier, later, crowd):
     assert smallest_crowd(second, [first.asked]) == crowd
 
 
+@pytest.mark.slow
 def test_what_a_ledger_has_spent_is_without_whoever_colludes(thousand):
     """Also how many rounds are left. Wrong: with the 1,000 people of the earlier round."""
     survey = one_bit("rounds", 3.0, crowd=2000, colluding=300, rounds=2)

@@ -48,6 +48,7 @@ def saved(tmp_path_factory):
     return saving
 
 
+@pytest.mark.slow
 def test_headings_of_the_page_differ(saved):
     page = saved("html").read_text()
     headings = [re.sub("<[^>]*>|\u200b", "", each) for each in re.findall("<h2>(.*?)</h2>", page)]

@@ -72,6 +72,7 @@ def tallies(batches):
     return [of_text(text.decode()) for batch in batches for text in batch["tally"].to_pylist()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", one_in(3, list(KINDS)))
 def test_places_shared_out_in_any_way_give_one_tally(plans, reports, kind):
     """Three partitions, one of them empty; a partition that comes twice is refused."""

@@ -167,6 +167,7 @@ def test_intervals_are_those_of_binomials(rows):
         assert (low, high) == pytest.approx((center - half, center + half), abs=0.006)
 
 
+@pytest.mark.slow
 def test_error_of_1_11_and_1_20(rows):
     row = find(rows, "January", "(1.11)")
     assert (row.formula, true_number(row)) == (0.09, 0.1)
@@ -189,11 +190,13 @@ def test_exceeding_against_the_two_laws(k):
         assert found == pytest.approx(none[none > 2 * one].sum(), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_one_bit_gains_nothing_from_copies(rows):
     row = find(rows, "January", "1", "precision grows")
     assert true_number(row) == pytest.approx(3 / math.log(2), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_few_collections_of_zeros_fall_three_deviations(rows):
     """(2.26): the law of X for zeros by Fourier transform on a grid, here."""
     row = find(rows, "January", "(2.26)")

@@ -62,6 +62,7 @@ def etas_of_two_bits(flip, N, epsilon):
     return (without * ratio)[ratio > limit].sum(), without[1 / ratio > limit].sum()
 
 
+@pytest.mark.slow
 def test_the_conjecture_fails(rows):
     first, second, third = (
         find(rows, "Sufficient", "1.2, claim 1", printed)

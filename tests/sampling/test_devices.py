@@ -12,7 +12,15 @@ import pytest
 
 import incrowd
 from incrowd.plans import fixed_channel
-from tests.conftest import ASKED, choice_toml, drinking, load_survey, survey_toml, yes_no_toml
+from tests.conftest import (
+    ASKED,
+    choice_toml,
+    drinking,
+    load_survey,
+    one_in,
+    survey_toml,
+    yes_no_toml,
+)
 from tests.oracles.axes import k_ary
 
 
@@ -72,7 +80,7 @@ def unlike(found, truth):
 # --- from the survey to the estimate ---------------------------------------------------------
 
 
-@every_device
+@pytest.mark.parametrize("name", one_in(2, DEVICES))
 def test_a_device_from_the_survey_to_the_estimate(name, tmp_path):
     """One-way tables are those of the explicit inverse, to the last digits; they and the two-way
     table lie near the truth. Wrong: as if a fifth of the bits were flipped once more."""

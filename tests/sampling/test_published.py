@@ -113,6 +113,7 @@ def misfit(drawn, chances):
     return chi2.sf(square, len(pairs) - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("service", "draws"), [(None, 1), (3.0, 2)])
 def test_noise_is_added_by_the_law_as_often_as_readers_need(service, draws):
     """30,000 draws; false alarm below 1e-6. As many draws as the plan has otherwise are refused."""
@@ -153,6 +154,7 @@ def test_a_word_is_drawn_where_the_law_says():
     assert draw(law, np.array(words, np.uint64)).tolist() == [-2, -2, -1, -1, 0, 2]
 
 
+@pytest.mark.slow
 def test_published_counts_can_be_below_zero_and_above_everybody():
     plan = plan_of(survey_of())
     every = [

@@ -348,6 +348,7 @@ def test_the_same_code_of_many_columns_is_decided_at_once(browser, alike):
     assert len([each for each in kept if each["missing"] == ["999"]]) == ALIKE - 1
 
 
+@pytest.mark.slow
 def test_one_of_many_columns_is_decided_alone(browser, alike):
     """Its own comment goes, not the equal one of the first column."""
     before = [each.id for each in decisions(alike.document()) if each.code == "999"]
@@ -374,6 +375,7 @@ def test_columns_with_the_same_numbers_are_decided_at_once(studio, send, browser
     assert [each.id for each in decisions(project.document()) if each.id] == ["d"]
 
 
+@pytest.mark.slow
 def test_decisions_that_are_no_longer_open_say_so(browser, alike):
     together, _ = forms(browser.get("/p/alike/design").text, "answer")[0]
     wrong = together | {"comment": "# another"}

@@ -23,6 +23,7 @@ def project(studio):
     return studio.projects.create("Wide", HEAD + "".join(questions))
 
 
+@pytest.mark.slow
 def test_all_columns_are_decided_within_two_seconds(browser, project):
     (group,) = imports.grouped(imports.decisions(project.document()))
     assert len(group) == COLUMNS

@@ -540,6 +540,7 @@ def answered_for(html, kind):
     return re.findall(rf'data-{kind}="(\w+)"', html)
 
 
+@pytest.mark.slow
 def test_an_answer_names_the_values_that_it_is_for(browser, project):
     """The page marks answers whose values are not those of the figures as outdated."""
     sent = fields(browser.get("/p/work/precision").text)
@@ -563,6 +564,7 @@ def test_an_answer_names_the_values_that_it_is_for(browser, project):
     assert for_less_privacy[0] != [people] and for_less_privacy[1] != [compared]
 
 
+@pytest.mark.slow
 def test_certified_people_of_another_question_are_not_shown(browser, project):
     sent = fields(browser.get("/p/work/precision").text)
     first = browser.post("/p/work/precision/people", data=sent | {"margin": "4"}, headers=HTMX).text
@@ -608,6 +610,7 @@ def test_joint_tables_show_shares_within_groups(browser, project):
     assert "Shares of everybody: At most ±" in page
 
 
+@pytest.mark.slow
 def test_a_value_that_returns_to_the_first_one_is_saved(browser, project):
     sent = fields(browser.get("/p/work/precision").text)
 

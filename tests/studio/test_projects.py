@@ -170,6 +170,7 @@ def state(project):
     return text, earlier, later[len(earlier) :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", one_in(2, ["change", "undo", "redo", "change after undo"]))
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_text(tmp_path, monkeypatch, action):
     with mock.patch.object(os, "fsync"):  # slow, and of no use here

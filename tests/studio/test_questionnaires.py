@@ -377,6 +377,7 @@ MISTAKES = (
 )
 
 
+@pytest.mark.slow
 def test_mistakes_are_shown_and_stay_until_they_are_corrected(browser, project, page, save):
     for mistake in MISTAKES:
         text = f"{TEXT}\n{mistake}"

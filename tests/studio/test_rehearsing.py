@@ -162,6 +162,7 @@ class TestItsFolder:
             rehearsal.run(lambda text: None, project.path, 60, 1)
         assert kept.read_text() == "before" and leftovers(project) == []
 
+    @pytest.mark.slow
     def test_what_a_killed_process_left_goes(self, project):
         left = project.hidden / "rehearsing" / "collector"
         left.mkdir(parents=True)

@@ -148,7 +148,7 @@ def test_each_view_has_its_own_choice_of_the_people_whom_it_describes():
 ENDINGS = dict.fromkeys(("one", "crosstab", "regress"), ("html", "csv", "json", "xlsx", "R"))
 
 
-@pytest.mark.parametrize("name", slowly_except(CHOICES, "crosstab", "correlate", "proportions"))
+@pytest.mark.parametrize("name", slowly_except(CHOICES, "correlate", "proportions"))
 def test_files_are_those_of_the_command_that_the_page_shows(
     shared, tmp_path, monkeypatch, capsys, name
 ):
@@ -698,6 +698,7 @@ def test_every_result_can_be_sent_from_a_process(shared, name):
     assert repr(pickle.loads(pickle.dumps(result))) == repr(result)
 
 
+@pytest.mark.slow
 def test_files_of_invented_people_have_it_in_their_names(browser, project):
     """Reports of a simulation in the place of real ones."""
     plan = incrowd.Plan.load(project / "plan.json")

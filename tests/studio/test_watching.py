@@ -147,6 +147,7 @@ class TestAFolder:
         project.survey_path.write_text(f"{SURVEY}{ASKED}")
         assert '<th scope="row">all</th>' in browser.get(PAGE).text
 
+    @pytest.mark.slow
     def test_what_did_not_change_is_not_sent_again(self, browser, collector, sealed):
         seen = re.search(r"seen=([0-9a-f]+)", browser.get(PAGE).text)[1]
         assert browser.get(f"{PAGE}/state?seen={seen}").status_code == 204

@@ -263,6 +263,7 @@ def test_only_the_groups_that_the_claims_name_link_anything(records, people):
     assert linking(records, people) == undone()
 
 
+@pytest.mark.slow
 def test_a_group_that_links_knows_every_report(records, people):
     right = {(n, p): number for number, each in enumerate(people)
              for n, p in enumerate(each.reports)}  # fmt: skip

@@ -17,6 +17,7 @@ from incrowd.collection.protocol.upload import check_code, code_field, parse_upl
 from incrowd.errors import ProtocolError, UsageError
 from incrowd.plans.digests import canonical
 from tests.collection.protocol.conftest import INVITED, vectors
+from tests.conftest import examples
 from tests.oracles.releases import parse_release
 
 PRIVATE = PrivateKey(X25519, bytes.fromhex(vectors("keys")["collector"]["private"]))
@@ -69,7 +70,7 @@ def check_bytes(name, data):
 
 
 @pytest.mark.parametrize("name", readers())
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(data=st.data())
 def test_bytes_are_read_or_refused(name, data):
     check_bytes(name, data)
@@ -121,6 +122,7 @@ def check_value(data):
         assert inner[last] == before or found.digest != INVITED.digest
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_any_value_in_any_place_of_a_bundle_is_read_or_refused(data):

@@ -47,6 +47,7 @@ def test_keys_and_batch_are_gone_before_the_first_byte(mixer, batch):
     assert files(mixer.settings) == FINISHED
 
 
+@pytest.mark.slow
 def test_the_same_batch_again_is_answered_alike_and_opened_once(mixer, batch):
     first = mixer.take(batch)
     mixer.keeper.look()
