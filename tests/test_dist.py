@@ -17,7 +17,7 @@ import yaml
 
 import incrowd
 from releasing.versions import of_package
-from tests.oracles import repository
+from tests.oracles import repository, standalone
 from tests.oracles.installed import LOCAL, NEEDING, check_outcomes, prepare, run_commands
 
 ROOT = Path(__file__).parent.parent
@@ -40,9 +40,6 @@ TESTED = (  # every dependency is used in them
     "reports",
     "sampling/test_flips.py",
 )
-# Tests of the accountant that also use other parts of incrowd, or other libraries.
-NOT_ALONE = ("analyses", "attack", "brute_force", "cells", "copies", "extremes", "mixed_channels")
-NOT_ALONE += ("parities", "proofs", "proved", "shifts", "shuffle", "strata")
 
 
 def run(*command, cwd, constraints=ROOT / "constraints.txt"):
@@ -175,15 +172,14 @@ def test_type_checkers_know_the_types_of_the_accountant_alone(alone, tmp_path):
 @pytest.mark.slow
 def test_the_accountants_own_tests_pass_where_it_is_alone(alone):
     python, source = alone
-    tools = ("hypothesis", "mpmath", "pytest")
-    run(python, "-m", "pip", "install", "--quiet", *tools, cwd=source)
+    run(python, "-m", "pip", "install", "--quiet", *standalone.TOOLS, cwd=source)
     names = "examples, one_in, slowly, slowly_except"
     (source / "tests" / "conftest.py").write_text(f"from tests.oracles.cases import {names}\n")
-    others = [f"tests/accountant/test_{name}.py" for name in NOT_ALONE]
-    others += ["tests/accountant/channels/test_channels.py"]
-    ignored = [f"--ignore={name}" for name in others]
+    every = sorted((ROOT / "tests" / "accountant").rglob("test_*.py"))
+    tests = [str(file.relative_to(ROOT)) for file in every if standalone.works_alone(file)]
+    assert len(tests) > 25
     quick = ("-q", "-m", "not slow", "-p", "no:cacheprovider")
-    run(python, "-m", "pytest", *quick, *ignored, "tests/accountant", cwd=source)
+    run(python, "-m", "pytest", *quick, *tests, cwd=source)
 
 
 FROM_WHERE = """
