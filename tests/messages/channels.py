@@ -43,6 +43,10 @@ class Plain(AnswerChannel):
         return numerators
 
 
+def sampled(channel=FLIP, rate=0.5, participation="hidden", **options):
+    return accountant.HiddenSample.of(channel, rate, participation=participation, **options)
+
+
 NOISE = accountant.AdditiveNoise.laplace(1.0, most=20)
 SHIFTED = accountant.Contribution((), shifts=((NOISE, 2),))
 
@@ -200,5 +204,17 @@ CASES = {
     "a delta too small for counts": added([2], [1.0], delta=1e-15),
     "noise of counts beside too much else": added([1], [1.0], beside=sent(FREE), crowd=2),
     "noise of counts that is too long": added([1], [1.0], epsilon=1e-4),
+    "a sample in public": lambda _: sampled(participation="public"),
+    "a sample of everyone": lambda _: sampled(rate=1.0),
+    "a sample with a rate of 2": lambda _: sampled(rate=2.0),
+    "a sample with a numerator of 0": lambda _: accountant.HiddenSample(FLIP, 0),
+    "a sample with a third answer to a bit": lambda _: sampled(blank=2),
+    "a sample of permanent responses": lambda _: sampled(
+        accountant.Rappor.from_probabilities(0.5, 0.75, 0.25)
+    ),
+    "two samples in one report": lambda _: accountant.Schema.of(
+        [accountant.Part(Domain(2, 1, 1), sampled())] * 2
+    ),
+    "bits of a sample": lambda _: sampled().reported(3),
     "Warner's device of a tiny epsilon": lambda _: Warner.from_epsilon(1e-12),
 }

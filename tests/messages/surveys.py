@@ -112,6 +112,9 @@ CASES = {
     "an own randomizer with services": by_services(
         YESNO | {"randomizer": {"kind": "bit flip", "noise": 0.2}}
     ),
+    "a sample in a survey": lambda _: survey(
+        YESNO | {"randomizer": {"kind": "hidden sample", "rate": 0.1}}
+    ),
     "words with services": by_services({"id": "w", "type": "text", "block": 32, "cohorts": 4}),
     "a section twice": parted(section=[PART, PART], matrix=[SCALE]),
     "a section that is not there": parted({"section": "s2"}, section=[PART], matrix=[SCALE]),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from incrowd.accountant.channels.base import Channel
     from incrowd.accountant.channels.bit import Bit
     from incrowd.accountant.channels.bit_flip import BitFlip
+    from incrowd.accountant.channels.hidden_sample import HiddenSample
     from incrowd.accountant.channels.k_ary import KAry
     from incrowd.accountant.channels.rappor import Rappor, TwoStage
     from incrowd.accountant.channels.simmons import Simmons
@@ -64,6 +65,7 @@ _HOMES = {
     "Channel": "channels.base",
     "Contribution": "schema",
     "Domain": "schema",
+    "HiddenSample": "channels.hidden_sample",
     "KAry": "channels.k_ary",
     "Part": "schema",
     "PrivacyCurve": "composition",
@@ -97,6 +99,7 @@ __all__ = [
     "Channel",
     "Contribution",
     "Domain",
+    "HiddenSample",
     "KAry",
     "Part",
     "PrivacyCurve",

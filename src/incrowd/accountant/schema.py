@@ -253,8 +253,8 @@ class Schema(NamedTuple):
         Raises
         ------
         PrivacyError
-            If there is no part, there are more than 64 yes/no questions, or a channel does not fit
-            its domain.
+            If there is no part, there are more than 64 yes/no questions, a channel does not fit
+            its domain, or a hidden sample is not the only part.
         """
         parts = list(parts)
         for part in parts:
@@ -270,6 +270,9 @@ class Schema(NamedTuple):
             )
         for part in counted:
             check_part(part)
+            if part.channel.alone and len(parts) > 1:
+                name = part.channel.description
+                raise PrivacyError.of("parts", "accountant.alone-in-a-report", channel=name)
         return cls(tuple(sorted(counted.items(), key=repr)))
 
     @classmethod

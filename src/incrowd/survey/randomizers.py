@@ -13,6 +13,8 @@ from incrowd.accountant.channels.registry import CHANNELS, parameters
 from incrowd.catalog.sentences import joined, sentence
 from incrowd.survey.toml import Frozen, Mistake, Real
 
+HIDDEN = "hidden sample"  # what the accountant has, but no collection: its participation is public
+
 
 class Randomizer(Frozen):
     """A randomizing device with fixed probabilities; the planner leaves it as it is.
@@ -47,6 +49,8 @@ class Randomizer(Frozen):
         """Validate the keys and values against those of all channels."""
         if isinstance(raw, Randomizer):
             return raw
+        if isinstance(raw, Mapping) and raw.get("kind") == HIDDEN:
+            raise Mistake("kind", "survey.hidden-sample", value=HIDDEN)
         return fields().model_validate(raw).model_dump(exclude_none=True)
 
     @model_validator(mode="after")
