@@ -1,15 +1,23 @@
 """How long the accountant takes, beside what it is compared with."""
 
+import itertools
 import math
 
 import numpy as np
 from dp_accounting.pld import privacy_loss_distribution as pld
 
 from bench.measure import row
-from incrowd.accountant.certificates import certify, smallest_noise
+from incrowd.accountant.certificates import (
+    certify,
+    privacy_curve,
+    smallest_epsilon,
+    smallest_noise,
+)
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip
+from incrowd.accountant.channels.k_ary import KAry
+from incrowd.accountant.exchange import to_dp_accounting
 from incrowd.accountant.pairs import outlier_candidates
-from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Schema
+from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Part, Schema
 from incrowd.accountant.worst import worst_delta
 
 FORTY = [FREE_BIT] * 40
@@ -68,6 +76,46 @@ def calibrations():
     yield "N = 1e7, L = 40, outlier", "outlier", same_noise(FORTY), 10**7, 2.0, 1e-8
 
 
+def five_answers(local, rounds):
+    """One of five answers, in each of several rounds."""
+    part = Part(Domain(5, 1, 1), KAry.from_epsilon(local, 5))
+    return Contribution.of(Schema.of([part]), rounds)
+
+
+def rounds_of_five_answers():
+    """The composition alone, the epsilon, and the noise of many rounds, by the analysis shuffle.
+
+    Each run has a different crowd, so that nothing is remembered.
+    """
+    more = itertools.count()
+    for rounds, local, crowd, bar in (
+        (100, 0.5, 10**5, "at most 1 s"),
+        (100, 4.0, 10**6, "at most 1 s"),
+        (10**6, 1.0, 10**6, "at most 5 s"),
+    ):
+        one = privacy_curve("shuffle", five_answers(local, 1), crowd)
+        theirs, sent = to_dp_accounting(one), five_answers(local, rounds)
+        what = f"{rounds:,} rounds, five answers, N = {crowd:,}"
+        yield row(
+            f"composition of {what}, local epsilon {local:g}",
+            lambda one=one, n=rounds: (one**n).epsilon(1e-6),
+            "dp-accounting, from the same curve of one round",
+            lambda one=theirs, n=rounds: one.self_compose(n).get_epsilon_for_delta(1e-6),
+        )
+        yield row(
+            f"epsilon of {what}, local epsilon {local:g}",
+            lambda sent=sent, n=crowd: smallest_epsilon("shuffle", sent, n + next(more), 1e-6),
+            bar=bar,
+        )
+        yield row(
+            f"noise of {what}, epsilon 2",
+            lambda n=crowd, r=rounds: smallest_noise(
+                "shuffle", lambda f: five_answers(-f.logit, r), n + next(more), 2.0, 1e-6
+            ),
+            bar=bar,
+        )
+
+
 def rows():
     """Every measurement."""
     report = free(0.3805, 40)
@@ -88,6 +136,7 @@ def rows():
         composed_by_pld,
         runs=1,
     )
+    yield from rounds_of_five_answers()
     for exponent in (4, 6, 8):
         crowd = 10**exponent
         schema = Schema.uniform(
