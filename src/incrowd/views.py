@@ -116,15 +116,21 @@ class Numbers:
 class View:
     """A result for people. Every figure is already rounded.
 
-    legend: lines above everything else: the wording of ids, or a warning that a forecast is
-    useless. lines: figures outside of tables. notes: sentences to show below.
+    warnings: lines above everything else, such as that a forecast is useless. legend: the wording
+    of ids. lines: figures outside of tables. notes: sentences to show below.
     """
 
     title: str
+    warnings: Line = ()
     legend: Line = ()
     lines: Line = ()
     tables: tuple[Numbers, ...] = ()
     notes: Line = ()
+
+    @property
+    def above(self) -> Line:
+        """The lines above the figures."""
+        return (*self.warnings, *self.legend)
 
 
 class LabeledInterval(NamedTuple):

@@ -127,7 +127,7 @@ def test_printed_guarantees_are_rounded_towards_the_weaker(made, call):
     delta = float(re.search(r"shuffle +│ +0.7 │ +(\S+) ", call(*ASKED)[1])[1])
     assert facts["delta"] <= delta < facts["delta"] * 1.00001
     exact = Plan.load(made / "plan.json").messages[0].noise.q
-    _, out, _ = call("plan", made / "survey.toml", "--no-side-by-side")
+    _, out, _ = call("plan", made / "survey.toml", "--no-side-by-side", "-v")
     shown = float(re.search(r" (0\.\d+) ", out)[1])
     assert exact * (1 - 1e-3) < shown <= exact
 

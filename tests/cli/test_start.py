@@ -139,7 +139,7 @@ def test_a_plan_loads_nothing_that_reads_reports_and_no_part_of_scipy():
     """Its table of other ways among it. The wrong variant: what another command loads."""
     names = f"loaded(*{NO_PART_OF_A_PLAN.split()})"
     other = "import incrowd.estimation.regression.regress, incrowd.cli.show"
-    shown, [plan, regress] = loads("run('plan', 'examples/health.toml')", names, other, names)
+    shown, [plan, regress] = loads("run('plan', 'examples/health.toml', '-v')", names, other, names)
     assert "other ways to send it" in shown
     assert not plan
     assert {"pyarrow", "incrowd.reports.tally", "incrowd.estimation.regression.regress"} <= regress

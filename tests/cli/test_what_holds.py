@@ -20,7 +20,7 @@ import pyarrow.parquet
 import pytest
 
 import incrowd
-from incrowd import verification
+from incrowd import number_text, verification
 from incrowd.cli.later import COMMANDS
 from incrowd.cli.send import _facts as send_facts
 from incrowd.collection.collector.collections import open_release
@@ -307,17 +307,39 @@ def test_what_holds_for_the_reports_is_what_is_proved(case, filled):
         assert float(verification.prove(case.plan, planned).delta_high) > case.plan.guarantee.delta
 
 
+# What each assumption says, whether it is shortened or not.
+SAID = {
+    "whole-crowd": "removes every link between a report and its sender, and",
+    "nobody-trusted": "nobody needs to be trusted",
+    "rounds": "rounds together, and that crowd takes part in each of them",
+    "permanent-same-people": "are repeated in every round. All rounds are covered",
+    "rows": "rows in the answers",
+}
+
+
+def codes_in(text):
+    """The assumptions that are named in a text for people."""
+    return [code for code, words in SAID.items() if words.lower() in text.lower()]
+
+
 @some_cases
 @pytest.mark.parametrize("command", AFTER)
 def test_people_read_what_the_machine_reads(case, filled, as_json, command):
     code, out, _ = as_json(command)
     if code and not out:
         return
-    sentence = guarantee_in(json.loads(out))["sentence"]
-    _, out, err = filled(*AFTER[command])
+    guarantee = guarantee_in(json.loads(out))
+    verbose = () if command == "verify" else ("-v",)
+    _, out, err = filled(*AFTER[command], *verbose)
     said = "".join((out + err).split())
-    assert "".join(sentence.split()) in said
-    if command == "verify":
+    assert "".join(guarantee["sentence"].split()) in said
+    if command != "verify":
+        _, short, below = filled(*AFTER[command])
+        said = " ".join((short + below).split())
+        assert f"= ({number_text.bound(guarantee['epsilon'], 6)}, " in said
+        assert ("plan's promise does not hold" in said) is bool(case.reasons)
+        assert len(codes_in(said)) == len(guarantee["assumptions"])
+    else:
         first, second = [line.removeprefix("note: ") for line in err.splitlines()][:2]
         assert ("DOES NOT HOLD for these reports" in first) is bool(case.reasons)
         assert second.startswith("the plan itself holds: ")

@@ -1,6 +1,7 @@
 """The sentences: every code has one, and what they say of three records is true of them."""
 
 import math
+import re
 from typing import get_args
 
 import pytest
@@ -11,6 +12,7 @@ from incrowd.plans.plan import Assumption, PlanAssumption, Reduction
 from incrowd.presentation import guarantee_text
 from incrowd.presentation.guarantee_text import (
     assumption_sentence,
+    guarantee_line,
     guess_left,
     guess_sentence,
     reduced_sentence,
@@ -66,6 +68,25 @@ def test_every_assumption_has_a_sentence_with_its_numbers_and_names(code):
     assert ("{number" in template) is ("1,234" in text)
     assert ("{questions}" in template) is ("town, which is" in text)
     assert ("{asked}" in template) is ("P1: ill" in text)
+
+
+@pytest.mark.parametrize("code", get_args(PlanAssumption))
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_one_line_names_every_assumption(code, language):
+    of = {"code": code, "number": 1234, "questions": ["town"], "asked": PEOPLE_ASKED}
+    more = Assumption.model_validate(of)
+    plan = services_plan()
+    for crowd, kind in ((5000, "whole-crowd"), (None, "services-apart"), (None, "nobody-trusted")):
+        update = {"crowd": crowd, "assumptions": (Assumption(code=kind), more)}
+        guarantee = plan.guarantee.model_copy(update=update)
+        line = in_words(guarantee_line(guarantee), language)
+        assert in_words(assumption_sentence(more), language) in line
+        if crowd:
+            assert ("5,000" if language == "en" else "5.000") in line
+        else:
+            assumed = in_words(assumption_sentence(Assumption(code=kind)), language)
+            assert assumed[1:] in line
+        assert re.search(r"\(ε[,;] δ\) = \(2[,;] 1e-05\)", line) and "{" not in line
 
 
 def test_every_other_code_has_a_sentence():

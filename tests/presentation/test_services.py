@@ -173,7 +173,7 @@ def test_a_plan_says_what_the_shuffler_seals(capsys):
     """60 for each of 6 cells; none for the joint report; 2 e^-.9 / (1 - e^-.9)^2 is 1.52^2."""
     plan = services_plan()
     assert sum(lane.invented for lane in lanes(plan)) == 360
-    show_plans.plan(plan, (), None, False)
+    show_plans.plan(plan, (), None, False, verbose=True)
     printed = " ".join(capsys.readouterr().out.split())
     assert "the shuffler seals 360 invented reports, dummies included" in printed
     assert "about 0.054 seconds" in printed

@@ -27,6 +27,7 @@ from incrowd.cli.options import (
     ReportsFiles,
     Simultaneous,
     TablesOption,
+    Verbose,
     beside,
     certified,
     check_outputs,
@@ -186,6 +187,7 @@ def estimate(
     master: Master = THIS_MACHINE,
     output: Outputs = None,
     language: Language = None,
+    verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
     """Estimate tables from randomized answers, without bias.
@@ -231,7 +233,7 @@ def estimate(
     )
     saved(estimates, outputs, checked_plan, language)
     with beside(*outputs):
-        show.result(estimates, json)
+        show.result(estimates, json, verbose)
     for item, at_once in zip_longest(estimates, estimates.simultaneous):
         if item.error.covariance is None if covariance else simultaneous and at_once is None:
             say(f"{item.questions[0]} comes from cells: no joint confidence region is available")
@@ -278,6 +280,7 @@ def postprocess(
     accept_smaller_crowd: AcceptSmaller = False,
     output: Outputs = None,
     language: Language = None,
+    verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
     """Turn estimates into valid proportions, by a biased method.
@@ -308,7 +311,7 @@ def postprocess(
         )
     saved(shares, outputs, checked_plan, language)
     with beside(*outputs):
-        show.result(shares, json)
+        show.result(shares, json, verbose)
     show.receipts(received, releases)
 
 
@@ -339,6 +342,7 @@ def compare(
     accept_smaller_crowd: AcceptSmaller = False,
     output: Outputs = None,
     language: Language = None,
+    verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
     """Compare groups, with standard errors.
@@ -387,7 +391,7 @@ def compare(
             )
     saved(result, outputs, checked_plan, language)
     with beside(*outputs):
-        show.result(result, json)
+        show.result(result, json, verbose)
     show.receipts(received, releases)
 
 

@@ -23,6 +23,7 @@ from incrowd.cli.options import (
     Outputs,
     PlanArgument,
     ReportsFiles,
+    Verbose,
     beside,
     certified,
     check_outputs,
@@ -57,7 +58,8 @@ def command_of(method: Method) -> Callable[..., None]:
         shared["of_those_who_answered"] = OfThoseWhoAnswered, method.answered
     shared |= {"noise_only": (NoiseOnly, False)} if method.errors else {}
     shared["accept_smaller_crowd"] = AcceptSmaller, False
-    shared |= {"output": (Outputs, None), "language": (Language, None), "json": (AsJson, False)}
+    shared |= {"output": (Outputs, None), "language": (Language, None)}
+    shared |= {"verbose": (Verbose, False), "json": (AsJson, False)}
     required: dict[str, tuple[Any, Any]] = {
         "plan": (PlanArgument, inspect.Parameter.empty),
         "reports": (ReportsFiles, inspect.Parameter.empty),
@@ -117,6 +119,7 @@ def _run(
     merge: list[str] | None,
     output: list[Path] | None,
     language: str | None,
+    verbose: bool,
     json: bool,
     margins: Path | None = None,
     **typed: Any,
@@ -140,5 +143,5 @@ def _run(
         result = method.load()(checked_plan, parts, received=received, **options)
     saved(result, outputs, checked_plan, language)
     with beside(*outputs):
-        show.result(result, json)
+        show.result(result, json, verbose)
     show.receipts(received, releases_in(reports))

@@ -99,6 +99,10 @@ AcceptSmaller = Annotated[
         help="Accept fewer people than planned; recompute the guarantee.",
     ),
 ]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Explain everything: the guarantee in full, all notes."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Simultaneous = Annotated[
     SimultaneousMethod | None,

@@ -14,6 +14,7 @@ from incrowd.cli.options import (
     AsJson,
     Output,
     SurveyArgument,
+    Verbose,
     beside,
     choice,
     keep,
@@ -64,6 +65,7 @@ def plan(
     margin: MarginOption = None,
     frontier: WriteFrontier = False,
     side_by_side: SideBySide = True,
+    verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
     """Find the smallest noise for a survey, and its precision.
@@ -117,7 +119,7 @@ def plan(
         say(f"wrote {output}")
     with beside(output):
         people = () if solve else tuple(people_lines(loaded_survey, best))
-        show_plans.plan(best, others, solve, json, people)
+        show_plans.plan(best, others, solve, json, people, verbose)
 
 
 def _check_plan_options(

@@ -20,6 +20,7 @@ from incrowd.cli.options import (
     NoiseOnly,
     Outputs,
     PlanArgument,
+    Verbose,
     beside,
     certified,
     check_outputs,
@@ -121,6 +122,7 @@ def regress(
     share: SharesOption = None,
     output: Outputs = None,
     language: Language = None,
+    verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
     """Fit a logistic or linear regression.
@@ -157,7 +159,7 @@ def regress(
             regression = incrowd.regress(checked_plan, parts, **arguments)
     saved(regression, outputs, checked_plan, language)
     with beside(*outputs):
-        show.result(regression, json)
+        show.result(regression, json, verbose)
     show.receipts(received, releases_in(files))
     if not regression.estimable:
         raise typer.Exit(1)

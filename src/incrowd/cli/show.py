@@ -92,12 +92,12 @@ def receipts(received: Sequence[Received], releases: Iterable[ClaimedRelease] = 
         say(text)
 
 
-def result(shown: Result, json: bool) -> None:
+def result(shown: Result, json: bool, verbose: bool = False) -> None:
     """Show a result at a terminal: figures on standard output, notes on standard error."""
     if json:
         print_json(json_ready(shown))
     else:
-        _print(terminal.printed(shown))
+        _print(terminal.printed(shown, verbose=verbose))
 
 
 def view(shown: View, facts: dict[str, Any], seed: int | None, json: bool) -> None:

@@ -33,6 +33,7 @@ from incrowd.presentation.advice import (
 from incrowd.presentation.data import guarantee_facts, plain
 from incrowd.presentation.guarantee_text import (
     assumption_sentence,
+    guarantee_line,
     guarantee_sentence,
     guarantee_symbols,
     warnings,
@@ -61,6 +62,7 @@ from incrowd.views import of_the_only
 if TYPE_CHECKING:
     from incrowd.estimation.regression.results import Regression
 
+MORE = "-v shows the noise, what the figures mean, and other ways to send the survey"
 MORE_PEOPLE = "(--solve crowd --margin 5% finds how many)"
 
 
@@ -70,9 +72,11 @@ def plan(
     solved: str | None,
     json: bool,
     people: Sequence[str] = (),
+    verbose: bool = False,
 ) -> None:
     """Show a plan, and other ways to send the same survey. solved: the unknown of --solve. people:
-    what follows from who is invited."""
+    what follows from who is invited. verbose: whether to show the messages, the worst pair, what
+    the figures mean, and the other ways."""
     expected, models = forecast(plan), _regressions(plan)
     effective = least_effective_sample(plan.survey, plan.messages)
     ways = [(str(way_words(way.code, way.limit)), *way[1:5]) for way in others]
@@ -99,24 +103,42 @@ def plan(
         return
     for text in advice:
         out.print(text, markup=False, highlight=False)
-    out.print(plan.survey.name, style="bold", markup=False)
-    out.print(message_table(plan))
-    out.print(guarantee_sentence(plan.guarantee), markup=False, highlight=False)
-    symbols = f"{guarantee_symbols(plan.guarantee)} {worst_pair(plan.guarantee.worst)}"
-    out.print(symbols, style="dim", markup=False, highlight=False)
+    _promise(plan, verbose)
     for text in doubts:
         say(f"warning: {text}")
     out.print(forecast_table(plan.survey, map(_expectations, expected)))
-    say(assumed_words(plan.survey))
-    say(VISIBLE)
+    if verbose:
+        say(assumed_words(plan.survey))
+        say(VISIBLE)
     for text in open_table_lines(plan.survey):
         say(text)
     for table in expected:
         _of_some(plan, table)
     for model in models:
         _regression(model)
-    if others:
+    _other_ways(plan, effective, ways, verbose)
+
+
+def _other_ways(
+    plan: Plan, effective: float, ways: Sequence[tuple[Any, ...]], verbose: bool
+) -> None:
+    """Show other ways to send the survey; or how to see them, and everything else."""
+    if not verbose:
+        say(MORE)
+    elif ways:
         out.print(alternatives_table(plan, effective, ways))
+
+
+def _promise(plan: Plan, verbose: bool) -> None:
+    """Show the guarantee in one line; or in full, with the messages and the worst pair."""
+    if not verbose:
+        out.print(str(guarantee_line(plan.guarantee)), markup=False, highlight=False)
+        return
+    out.print(plan.survey.name, style="bold", markup=False)
+    out.print(message_table(plan))
+    out.print(guarantee_sentence(plan.guarantee), markup=False, highlight=False)
+    symbols = f"{guarantee_symbols(plan.guarantee)} {worst_pair(plan.guarantee.worst)}"
+    out.print(symbols, style="dim", markup=False, highlight=False)
 
 
 def _left(way: Alternative) -> dict[str, Any]:
@@ -156,7 +178,7 @@ def _expectations(table: TableForecast) -> Expected:
 
 def _regression(model: Regression) -> None:
     view = model.view()
-    for text in view.legend:
+    for text in view.above:
         say(text)
     for numbers in view.tables:
         out.print(numbers_table(numbers))

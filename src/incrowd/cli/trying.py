@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import incrowd
-from incrowd.cli.console import progress, say
+from incrowd.cli.console import progress, say, working
 from incrowd.cli.options import (
     AnswersFile,
     AsJson,
@@ -19,12 +19,13 @@ from incrowd.cli.options import (
     SheetOption,
     Simultaneous,
     SurveyArgument,
+    Verbose,
     check_answers,
     load_survey,
     make_folder,
     source,
 )
-from incrowd.errors import UsageError, needing, quantity
+from incrowd.errors import UsageError, needing
 from incrowd.files import write_text
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def simulate(
     format: FormatOption = None,
     encoding: EncodingOption = None,
     sheet: SheetOption = None,
+    verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
     """Test a survey by simulation on known answers. Shows bias, spread and coverage.
@@ -81,7 +83,7 @@ def simulate(
             seed=seed,
             progress=advance,
         )
-    show.result(result, json)
+    show.result(result, json, verbose)
 
 
 def demo(
@@ -105,6 +107,7 @@ def demo(
         float | None,
         typer.Option(help="With --open: minutes to wait for your answers; 10 by default."),
     ] = None,
+    verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
     """Run every step on real data and compare with the truth.
@@ -138,24 +141,25 @@ def demo(
         network.live(survey, answers, many, output, json, seconds, 2 if mixers == 2 else 1)
         return
     make_folder(output)
-    show.result(_whole_path(survey, answers, output), json)
+    with working("planning, randomizing, and estimating"):
+        compared, plan = _whole_path(survey, answers, output)
+    show.result(compared, json, verbose)
+    if verbose:
+        say(_precision(plan))
+    say(f"wrote {output / 'plan.json'}, {output / 'reports'}, and {output / 'report.html'}")
 
 
-def _whole_path(survey: incrowd.Survey, answers: pa.Table, output: Path) -> incrowd.Estimates:
+def _whole_path(
+    survey: incrowd.Survey, answers: pa.Table, output: Path
+) -> tuple[incrowd.Estimates, incrowd.Plan]:
     """Plan, randomize, estimate and compare; write a file at each step."""
     plan = incrowd.plan(survey)
     write_text(output / "plan.json", plan.dumps())
-    say(f"planned {quantity(len(survey.questions), 'questions')}: {output / 'plan.json'}")
-    say(_precision(plan))
-    reports = incrowd.randomize(plan, answers)
-    incrowd.save_reports(reports, output / "reports")
-    say(f"randomized {quantity(answers.num_rows, 'records')}: {output / 'reports'}")
-    loaded = incrowd.load_reports(output / "reports")
-    estimates = incrowd.estimate(plan, loaded)
+    incrowd.save_reports(incrowd.randomize(plan, answers), output / "reports")
+    estimates = incrowd.estimate(plan, incrowd.load_reports(output / "reports"))
     compared = dataclasses.replace(estimates, truth=incrowd.truth(plan, answers))
     incrowd.save_estimates(compared, output / "report.html")
-    say(f"estimated {quantity(len(compared.tables), 'tables')}: {output / 'report.html'}")
-    return compared
+    return compared, plan
 
 
 def _precision(plan: incrowd.Plan) -> str:

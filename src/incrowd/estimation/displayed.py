@@ -112,16 +112,19 @@ def changes(provenance: Provenance) -> dict[str, str]:
     return weight_column(provenance.weighted_to) | shares
 
 
-def quality(table: TableEstimate) -> str:
-    """State how precise a table is, and how far one person's false reports can shift it."""
+def quality(table: TableEstimate, *, shift: bool = True) -> str:
+    """State how precise a table is, and how far one person's false reports can shift it.
+
+    shift: whether to state the latter.
+    """
     points = rounded_up(100 * table.provenance.influence, 2, whole=True)
     weighted = weights_words(table.provenance.weighted_to, table.provenance.error_ratio)
     if not table.standard_error.any():
         return weighted or CLEAR
     size = table.effective_sample_size
     precise = translatable("estimation.as-precise-as", people=size)
-    shift = translatable("estimation.false-reports", points=NumberText(points))
-    parts = (weighted, precise if table.error.noise.any() else CLEAR, shift)
+    false = translatable("estimation.false-reports", points=NumberText(points)) if shift else ""
+    parts = (weighted, precise if table.error.noise.any() else CLEAR, false)
     return text_list(filter(None, parts))
 
 

@@ -54,6 +54,7 @@ MOST_NAMES = 8  # strata named in one line
 NO_TABLE = "estimation.no-table"
 FACT_CROWD = translatable("estimation.fact-crowd")
 FACT_REPORTS = translatable("estimation.fact-reports")
+FACT_NOISE = translatable("estimation.fact-noise")
 FACT_RECEIPT = translatable("estimation.fact-receipt")
 FACT_PEOPLE = translatable("estimation.fact-people")
 
@@ -547,7 +548,7 @@ class Estimates(_SomePeople, views.Result):
                 rejected = translatable("estimation.rejected", reports=self.rejected)
                 counted = text_list((counted, rejected))
             yield Fact(FACT_REPORTS, (counted,))
-        yield Fact(translatable("estimation.fact-noise"), tuple(self._noise_lines()))
+        yield Fact(FACT_NOISE, tuple(self._noise_lines()))
         for received in self.received:
             yield Fact(FACT_RECEIPT, tuple(receipt_sentences(received)))
         if hints := tuple(unaccounted(self.received)):

@@ -139,6 +139,37 @@ def whole_sentence(guarantee: Guarantee) -> Sentence:
     return in_turn(promise_sentence(guarantee), *cheats)
 
 
+def guarantee_line(guarantee: Guarantee) -> Sentence:
+    """Return the guarantee in symbols and its strength, with what it assumes, in one line.
+
+    The first assumption is shortened; no other is left out.
+    """
+    if guarantee.epsilon == math.inf:
+        return promise_sentence(guarantee)
+    figures = {"epsilon": bound(guarantee.epsilon, 6), "delta": bound(guarantee.delta)}
+    claim = sentence(
+        "promises.in-short",
+        heading=guarantee_heading(guarantee),
+        pair=sentence("promises.pair", **figures),
+        strength=strength_sentence(guarantee),
+    )
+    if not guarantee.proved:
+        claim = sentence("promises.by-analysis", analysis=guarantee.analysis, claim=claim)
+    claim = _with_services(guarantee, claim)
+    first, *others = guarantee.assumptions
+    if first.code != "whole-crowd" or not guarantee.crowd:
+        joint, assumed = _JOINTS[first.code], assumptions_sentence(guarantee)
+    else:
+        kinds, adding = guarantee.mixed_by, added_by(guarantee) or "services"
+        mixed = [sentence(_UNLINKED[kind]) for kind in kinds or ("shuffler",)]
+        crowd = sentence("promises.crowd-in-short", unlinked=mixed, number=guarantee.crowd)
+        more = (assumption_sentence(each, kinds, adding) for each in others)
+        joint, assumed = "promises.if", in_turn(crowd, *more)
+    return in_turn(
+        reduced_sentence(guarantee), Sentence(joint, {"claim": claim, "assumed": assumed})
+    )
+
+
 def in_turn(*texts: Sentence | None) -> Sentence:
     """Return sentences that follow each other; None is left out."""
     first, *others = (text for text in texts if text is not None)

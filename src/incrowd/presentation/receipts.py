@@ -47,4 +47,4 @@ def marked(facts: dict[str, Any], seed: int | None) -> dict[str, Any]:
 def all_notes(view: View) -> Line:
     """Return everything that a view says outside of its tables."""
     below = (text for table in view.tables for text in table.notes)
-    return (*view.legend, *view.lines, *below, *view.notes)
+    return (*view.above, *view.lines, *below, *view.notes)

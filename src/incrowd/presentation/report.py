@@ -92,7 +92,7 @@ def _of_view(result: Result, language: str) -> Iterator[DocumentPart]:
     view = result.view()
     for text in promised(result)[bool(result.invented) :]:
         yield Paragraph(_as_sentence(text))
-    for text in view.legend:
+    for text in view.above:
         yield Paragraph(text)
     for text in view.lines:
         yield Paragraph(_as_sentence(text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -15,7 +15,12 @@ from rich.text import Text
 
 from incrowd.estimation.amounts import HEADINGS
 from incrowd.estimation.displayed import Cell, Shown, quality, titled
-from incrowd.estimation.results import Estimates, Fact
+from incrowd.estimation.results import (
+    FACT_CROWD,
+    FACT_NOISE,
+    Estimates,
+    Fact,
+)
 from incrowd.estimation.words import WordEstimates, WordRow
 from incrowd.number_text import digits, percent
 from incrowd.plans import Guarantee
@@ -28,6 +33,7 @@ BELOW_ZERO = "below 0"
 _MEASURING_WIDTH = 10_000
 _UNBROKEN = 12
 MOST_LINES = 200
+FILES = "-o PAGE.html, .csv or .json"  # where the tables of each stratum are
 
 
 class Printed(NamedTuple):
@@ -37,48 +43,65 @@ class Printed(NamedTuple):
     note: bool = False
 
 
-def printed(result: Result) -> Iterator[Printed]:
-    """Yield a result as a terminal shows it."""
+def printed(result: Result, *, verbose: bool = True) -> Iterator[Printed]:
+    """Yield a result as a terminal shows it.
+
+    verbose: whether to explain everything; otherwise the figures come first, and the guarantee and
+    what it assumes take one line.
+    """
     if result.layout in TERMINALS:
-        yield Printed(TERMINALS[result.layout](result))
+        yield Printed(TERMINALS[result.layout](result, verbose=verbose))
         return
     if warning := invented_warning(result):
         yield Printed(Text(warning, style="bold yellow"))
-    yield from of_view(result.view(), result.guarantee)
+    yield from of_view(result.view(), result.guarantee, verbose=verbose)
 
 
-def of_view(view: View, guarantee: Guarantee | None = None) -> Iterator[Printed]:
-    """Yield the parts of a view; notes are on standard error."""
-    yield from map(Printed, map(Text, view.legend))
+def of_view(
+    view: View, guarantee: Guarantee | None = None, *, verbose: bool = True
+) -> Iterator[Printed]:
+    """Yield the parts of a view; notes are on standard error. verbose: as for `printed`."""
+    yield from map(Printed, map(Text, view.above if verbose else view.warnings))
     if guarantee:
-        yield Printed(guarantee_text.guarantee_sentence(guarantee), note=True)
+        yield Printed(_promise(guarantee, verbose), note=True)
     yield from map(Printed, map(Text, view.lines))
     for numbers in view.tables:
         yield Printed(numbers_table(numbers))
         yield from (Printed(text, note=True) for text in numbers.notes)
-    yield from (Printed(text, note=True) for text in view.notes)
+    below = () if verbose else view.legend
+    yield from (Printed(text, note=True) for text in (*below, *view.notes))
 
 
-def terminal(estimates: Estimates) -> Group:
+def _promise(guarantee: Guarantee, verbose: bool) -> str:
+    """Return a guarantee with what it assumes: in plain words, or in one line."""
+    if verbose:
+        return guarantee_text.guarantee_sentence(guarantee)
+    return str(guarantee_text.guarantee_line(guarantee))
+
+
+def terminal(estimates: Estimates, *, verbose: bool = True) -> Group:
     """Return everything a person needs to read the estimates: a header, then one table for each
     table.
 
-    A two-way table is a grid if it fits the width of the console, otherwise a list.
+    A two-way table is a grid if it fits the width of the console, otherwise a list. verbose: as for
+    `printed`.
     """
     displayed = estimates.displayed(estimates.plan)
-    tables = [part for item in displayed for part in _parts(item, estimates)]
+    tables = [part for item in displayed for part in _parts(item, estimates, verbose)]
     text_of = estimates.plan.survey.text_of
     lists = [_words(titled([text_of(id)], [id]), words) for id, words in estimates.words.items()]
     padded = [Padding(table, (1, 0, 0, 0)) for table in (*tables, *lists)]
-    return Group(*_header(estimates), *padded)
+    if verbose:
+        return Group(*_header(estimates), *padded)
+    return Group(*_short_header(estimates), *padded, *_footer(estimates))
 
 
-TERMINALS: Mapping[str, Callable[[Any], RenderableType]] = {"estimates": terminal}
+TERMINALS: Mapping[str, Callable[..., RenderableType]] = {"estimates": terminal}
 
 
-def _parts(item: Shown, estimates: Estimates) -> Iterator[RenderableType]:
+def _parts(item: Shown, estimates: Estimates, verbose: bool) -> Iterator[RenderableType]:
     """Yield a table; for a question with numbers, also its mean, total and quantiles."""
-    yield _fitting(item)
+    yield _fitting(item, verbose)
     if figures := estimates.amounts_of(item):
         name = titled(item.table.questions, item.names)
         note = figures.note(item.table.provenance.weighted_to)
@@ -100,15 +123,40 @@ def _header(estimates: Estimates) -> Iterator[RenderableType]:
     facts.add_row(str(guarantee_text.guarantee_heading(guarantee)), sentence)
     facts.add_row("", Text(str(guarantee_text.guarantee_symbols(guarantee)), style="dim"))
     doubts = Fact("Warning", tuple(map(str, guarantee_text.warnings(guarantee))), doubt=True)
-    for fact in (doubts, *estimates.about("-o PAGE.html, .csv or .json")):
+    for fact in (doubts, *estimates.about(FILES)):
         for number, text in enumerate(fact.lines):
             style = "yellow" if fact.doubt else ""
             facts.add_row("" if number else fact.name, Text(text, style=style))
     yield facts
 
 
-def _fitting(item: Shown) -> RenderableType:
-    return _GridOrList(_grid(item), _list(item)) if len(item.table.questions) == 2 else _list(item)
+def _short_header(estimates: Estimates) -> Iterator[RenderableType]:
+    """Yield the title, the guarantee in one line, and every warning."""
+    facts = [*estimates.about(FILES)]
+    people = next(text for fact in facts if fact.name == FACT_CROWD for text in fact.lines)
+    yield Text(f"{estimates.plan.survey.name}: {people}", style="bold")
+    if warning := invented_warning(estimates):
+        yield Text(warning, style="bold yellow")
+    yield Text(_promise(estimates.guarantee, verbose=False))
+    for text in guarantee_text.warnings(estimates.guarantee):
+        yield Text(f"Warning: {text}", style="yellow")
+    for fact in facts:
+        if fact.doubt:
+            yield Text(f"{fact.name}: {' '.join(fact.lines)}", style="yellow")
+
+
+def _footer(estimates: Estimates) -> Iterator[RenderableType]:
+    """Yield what is left out, what receipts say, and whom the guarantee takes for one person."""
+    yield Text("")
+    for fact in estimates.about(FILES):
+        if not (fact.doubt or fact.short or fact.name == FACT_NOISE):
+            yield Text(f"{fact.name}: {' '.join(fact.lines)}", style="dim")
+
+
+def _fitting(item: Shown, verbose: bool) -> RenderableType:
+    if len(item.table.questions) != 2:
+        return _list(item, verbose)
+    return _GridOrList(_grid(item, verbose), _list(item, verbose))
 
 
 @dataclass(frozen=True)
@@ -145,13 +193,13 @@ def _words(title: str, words: WordEstimates) -> Table:
     return shown
 
 
-def _list(item: Shown) -> Table:
+def _list(item: Shown, verbose: bool = True) -> Table:
     """Return one line for each cell."""
     of, several = item.table, len(item.table.questions) > 1
     errors = "" if item.certain else f"; errors: {of.error.includes}"
     shown = _table(
         item.title,
-        f"% of {of.provenance.whose}{of.provenance.rounding}{errors}{_note(item)}",
+        f"% of {of.provenance.whose}{of.provenance.rounding}{errors}{_note(item, verbose)}",
     )
     for question, answers in zip(item.names, of.answers, strict=True):
         width = min(max(map(cell_len, answers)), _UNBROKEN)
@@ -176,17 +224,17 @@ def _figures(row: Cell | WordRow, places: int) -> Iterator[str]:
     yield f"{percent(row.low, places)} to {percent(row.high, places)}"
 
 
-def _note(item: Shown) -> str:
+def _note(item: Shown, verbose: bool) -> str:
     """Return the precision, the influence of one sender, and what is left out."""
     note = f"; {item.note}" if item.note else ""
     if len(item.cells) > MOST_LINES:
         note += f"; {MOST_LINES} of {len(item.cells):,} cells are shown, use -o for all"
-    return f"; {quality(item.table)}{note}"
+    return f"; {quality(item.table, shift=verbose)}{note}"
 
 
-def _grid(item: Shown) -> Table:
+def _grid(item: Shown, verbose: bool) -> Table:
     """Return rows by columns: estimate ± half of the interval."""
-    shown = _table(item.title, _grid_caption(item))
+    shown = _table(item.title, _grid_caption(item, verbose))
     rows, columns = item.table.answers
     shown.add_column(Text(item.names[0]), no_wrap=True)
     for name in columns:
@@ -198,12 +246,12 @@ def _grid(item: Shown) -> Table:
     return shown
 
 
-def _grid_caption(item: Shown) -> str:
+def _grid_caption(item: Shown, verbose: bool) -> str:
     truth = " (truth)" if item.has_truth else ""
     mark = f"; * {BELOW_ZERO}" if any(cell.below_zero for cell in item.cells) else ""
     whose = f"% of {item.table.provenance.whose}{item.table.provenance.rounding}"
     interval = f"estimate ± half of the {item.intervals}{truth}{mark}"
-    return f"{whose}; {interval}; errors: {item.table.error.includes}{_note(item)}"
+    return f"{whose}; {interval}; errors: {item.table.error.includes}{_note(item, verbose)}"
 
 
 def _plus_minus(cell: Cell, places: int) -> Text:

@@ -14,7 +14,7 @@ def parts(result: Result) -> dict[str, Any]:
     view = result.view()
     warned = [warning] if (warning := invented_warning(result)) else []
     promise = [guarantee_sentence(result.guarantee)] if result.guarantee else []
-    return of_view(view, *warned, *view.legend, *promise, *view.lines)
+    return of_view(view, *warned, *view.above, *promise, *view.lines)
 
 
 def of_view(view: View, *texts: str) -> dict[str, Any]:

@@ -393,12 +393,12 @@ class Regression(views.Result):
         """Return the coefficients, if the model is estimable, and notes."""
         numbers = Numbers(self.title, self.headings(), tuple(self.rows()), spaces=2)
         above = [self.title] if self.expected and not self.estimable else []
-        legend = tuple(self.first_lines())
+        above_all = tuple(self.first_lines())
         return View(
             title=self.title,
-            legend=legend,
+            warnings=above_all,
             tables=(numbers,) if self.estimable else (),
-            notes=(*above, *(text for text in self.notes() if text not in legend)),
+            notes=(*above, *(text for text in self.notes() if text not in above_all)),
         )
 
     def often_refused(self) -> bool:
