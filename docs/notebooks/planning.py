@@ -43,7 +43,7 @@ def margin(plan, questions):
 # ## How many people?
 #
 # `forecast` states the error of each table. It contains both parts: the people who happen to be asked, and the
-# noise. The dashed line is what the same number of people would give without any protection.
+# noise. The dotted line is what the same number of people would give without any protection.
 
 # %%
 CROWDS = [100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000]
@@ -66,11 +66,17 @@ for crowd in CROWDS:
         plain = np.sqrt(max(0, table.standard_error**2 - table.noise_error**2))
     rows.append({"people": crowd, "from": "without privacy", "margin": 196 * plain})
 needed = pd.DataFrame(rows)
-alt.Chart(needed).mark_line(point=True).encode(
-    x=alt.X("people", scale=alt.Scale(type="log"), axis=alt.Axis(values=CROWDS[::2])),
+WAYS = ["noise from the devices", "noise from the services", "without privacy"]
+legend = alt.Legend(orient="top", columns=1, title=None)
+alt.Chart(needed).mark_line(strokeWidth=2).encode(
+    x=alt.X("people", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(values=CROWDS)),
     y=alt.Y("margin", title="margin of a cell, in points", scale=alt.Scale(type="log")),
-    color=alt.Color("from", title=None, legend=alt.Legend(orient="top")),
-    strokeDash=alt.StrokeDash("from", title=None),
+    color=alt.Color(
+        "from", scale=alt.Scale(domain=WAYS, range=["#0b5cad", "#8a4600", "#767676"]), legend=legend
+    ),
+    strokeDash=alt.StrokeDash(
+        "from", scale=alt.Scale(domain=WAYS, range=[[1, 0], [6, 3], [2, 2]]), legend=legend
+    ),
 ).properties(width=430, height=260, description="Margin of error by number of people")
 
 # %%
@@ -97,7 +103,8 @@ for plan in (enough, strict):
 # %% [markdown]
 # ## What would one more question cost?
 #
-# Each further table needs noise of its own, and all tables share one guarantee.
+# Each further table needs noise of its own, and all tables share one guarantee. "Effective people" is the number
+# of people who would give the least precise table the same error without privacy.
 
 # %%
 WHY = {"id": "why", "type": "choice", "options": ["pressure", "habit", "chance", "other"]}
@@ -125,15 +132,15 @@ plans = {name: incrowd.plan(changed(**change)) for name, change in CHANGES.items
 pd.DataFrame(
     {
         name: {
-            "margin of faculty by cheated, in points": round(margin(plan, JOINT), 1),
-            "effective people": round(
-                min(each.effective_sample_size_uneven for each in incrowd.forecast(plan))
+            "margin of faculty by cheated, in points": margin(plan, JOINT),
+            "effective people": min(
+                each.effective_sample_size_uneven for each in incrowd.forecast(plan)
             ),
-            "epsilon if the shuffler fails": round(plan.guarantee.local_epsilon, 1),
+            "epsilon if the shuffler fails": plan.guarantee.local_epsilon,
         }
         for name, plan in plans.items()
     }
-).T
+).T.round(1).astype({"effective people": int})
 
 # %% [markdown]
 # ## Will the difference be found?

@@ -124,7 +124,9 @@ def curve(data, column, color, dash):
     """Return one line of the chart."""
     mark = alt.Chart(data).mark_line(color=color, strokeDash=dash, strokeWidth=2)
     return mark.encode(
-        x="false positives", y=alt.Y(column, title="true positives"), order="false positives"
+        x=alt.X("false positives", scale=alt.Scale(domain=[0, 1])),
+        y=alt.Y(column, title="true positives", scale=alt.Scale(domain=[0, 1])),
+        order="false positives",
     )
 
 
