@@ -301,6 +301,7 @@ def test_a_curve_is_drawn_where_it_is_known(curve):
     assert "legend" in str(curve.plot().to_dict()["encoding"])
 
 
+@pytest.mark.slow
 def test_a_chart_can_be_saved(made, curve, tmp_path):
     for number, one in enumerate((made["estimates"].tables[0], curve)):
         one.plot().save(tmp_path / f"{number}.svg")

@@ -257,7 +257,7 @@ def states(guarantee, epsilon, reasons, assumed=None):
 
 
 # One case for each reason that a sentence can state; the others slowly.
-READ = {"a file", "a simulation", "one party", "repeated", "too few"}
+READ = {"a simulation", "one party", "too few"}
 some_cases = pytest.mark.parametrize("case", slowly_except(NAMES, *READ), indirect=True)
 
 

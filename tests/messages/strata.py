@@ -75,7 +75,7 @@ def without_strata(_):
 
 
 def wide(_):
-    options = [f"o{number}" for number in range(60)]
+    options = [f"o{number}" for number in range(45)]
     made = incrowd.plan(
         survey(FACULTY | {"options": options}, DRINKS | {"options": options}, crowd=2)
     )

@@ -411,6 +411,7 @@ def test_leak_is_the_inverse_of_the_noise_variance():
     assert Part(FREE_BIT, noise).local_epsilon == pytest.approx(-noise.logit)
 
 
+@pytest.mark.slow
 def test_progress_can_be_shown_in_german_by_another_process():
     texts = []
     solve(yes_no_survey(2), "crowd", error=0.05, progress=texts.append)

@@ -137,6 +137,7 @@ def test_the_planner_leaves_the_noise_to_services_where_that_is_clearly_better(p
     assert plan.by_services == services
 
 
+@pytest.mark.slow
 def test_the_other_kind_of_noise_is_named_where_it_is_clearly_better():
     small = incrowd.plan(small_survey([YES_NO], 100, noise="devices"))
     other = other_kind(small)

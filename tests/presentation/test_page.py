@@ -328,6 +328,7 @@ class TestPage:
         drawn = set(re.findall(r'<(?:text|line|path)[^>]* (?:fill|stroke)="(#\w+)"', html))
         assert drawn and all(f'[fill="{color}"]' in html for color in drawn)
 
+    @pytest.mark.slow
     def test_large_tables_are_cut_and_the_page_says_so(self) -> None:
         large = survey(options=900)
         html = page(estimated(large, ("kind",), ("kind", "visits")))

@@ -68,6 +68,7 @@ def module(*arguments):
     return subprocess.run(done, cwd=here, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_help_has_an_example():
     result = module("--help")
     assert result.returncode == 0
@@ -81,6 +82,7 @@ def test_wrong_use_ends_with_exit_code_2_and_without_a_traceback(arguments):
     assert "error: " in result.stderr.lower() and "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_the_command_line_of_the_package_has_no_papers():
     main = "import sys, incrowd.cli; sys.argv = ['incrowd', 'papers']; incrowd.cli.main()"
     done = subprocess.run([sys.executable, "-c", main], capture_output=True, text=True)

@@ -359,6 +359,7 @@ def test_a_ledger_notes_the_smallest_stratum(made, known, tmp_path):
     assert incrowd.note(tmp_path / "m.json", made, [real[0], short]).asked[0].crowd == 700
 
 
+@pytest.mark.slow
 def test_pages_and_data_tell_strata_apart(made, reports, tmp_path):
     found = incrowd.estimate(made, reports)
     for ending in ("html", "json", "csv", "parquet"):

@@ -155,6 +155,7 @@ def test_ids_are_looked_at_over_the_whole_file(plans, small_batches, tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_permanent_responses_need_ids(small_batches, tmp_path):
     randomizer = {"kind": "rappor", "f": 0.5, "memoized": True}
     question = {"id": "a", "type": "yesno", "randomizer": randomizer}

@@ -498,6 +498,6 @@ class Editing(RuleBasedStateMachine):
 
 LONG = "LONG_TESTS" in os.environ
 Editing.TestCase.settings = settings(
-    max_examples=200 if LONG else 12, stateful_step_count=50 if LONG else 20, deadline=None
+    max_examples=200 if LONG else 6, stateful_step_count=50 if LONG else 16, deadline=None
 )
 TestEditing = Editing.TestCase

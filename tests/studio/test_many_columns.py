@@ -37,6 +37,7 @@ def test_all_columns_are_decided_within_two_seconds(browser, project):
     assert imports.decisions(project.document()) == ()
 
 
+@pytest.mark.slow
 def test_all_expected_shares_are_taken(browser, project):
     fields = screen(project).typed
     shares = {name: "20" for name in fields if name.startswith("share-")}

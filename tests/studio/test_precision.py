@@ -219,6 +219,7 @@ def test_a_value_is_saved_when_it_is_typed(browser, project):
     assert response.status_code == 303 and project.survey().crowd == 5000
 
 
+@pytest.mark.slow
 def test_the_pictures_are_of_what_would_be_saved(browser, project):
     sent = fields(browser.get("/p/work/precision").text)
     design(browser, project, do="survey", name="Work", epsilon="0.4")
@@ -575,6 +576,7 @@ def test_certified_people_of_another_question_are_not_shown(browser, project):
     assert "certified</span>" not in page and "stopped" in page
 
 
+@pytest.mark.slow
 def test_people_to_invite_follow_from_who_answers(browser, project):
     project.survey_path.write_text(invited())
     sent = fields(browser.get("/p/work/precision").text) | {"margin": "4"}

@@ -51,6 +51,7 @@ def kept(project):
     }
 
 
+@pytest.mark.slow
 def test_no_request_changes_what_was_published(browser, studio, project):
     before, (_, version) = kept(project), load_publication(project)
     seen = project.document().version

@@ -166,6 +166,7 @@ class TestThePlan:
         project.survey_path.write_text(comment)
         assert published(browser, studio, project).progress == ""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("was", "now"),
         one_in(

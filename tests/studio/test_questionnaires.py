@@ -288,6 +288,7 @@ def test_a_refused_edit_says_why(post, project):
     assert project.text() == TEXT
 
 
+@pytest.mark.slow
 def test_sections_are_made_filled_moved_and_dissolved(post, page, raw, save):
     assert "enter a title" in post("add-section", status=422, title="Feelings")
     post("add-section", title="Feelings", q=["calm", "tired"])

@@ -168,6 +168,7 @@ def test_both_kinds_of_noise_are_compared_by_their_plans():
     assert "Sonst bleibt nichts" in german[1] and shown((services,), "en")[0].margin == ""
 
 
+@pytest.mark.slow
 def test_the_page_of_precision_shows_both_kinds(browser, studio, project):
     page = f"/p/{project.name}/precision"
     form = {"seen": project.document().version}

@@ -90,6 +90,7 @@ class TestAFolder:
         assert "Collecting" in page and "not counted" in page
         assert "Request the number of people who have sent" in page
 
+    @pytest.mark.slow
     def test_a_release_that_was_opened_leads_to_the_results(self, browser, collector, sealed):
         shown = oracle.opened(collector, release(sealed)).facts
         facts = read(collector.root, Followed(), counting=False)

@@ -185,6 +185,7 @@ def test_a_person_who_was_not_asked_needs_no_answer_and_one_who_was_does():
     assert places.tolist() == [2, 3]  # no, yes, no answer, not asked
 
 
+@pytest.mark.slow
 def test_answers_of_people_who_were_not_asked_are_counted_and_do_not_count():
     plan = incrowd.plan(survey("smokes = yes"))
     people = 1000
