@@ -119,7 +119,10 @@ base = alt.Chart(table).encode(y=alt.Y("answer", title=None, sort=None))
     + base.mark_point(filled=True, size=60).encode(x="estimate")
     + base.mark_tick(color="#c4471c", thickness=3, size=18).encode(x="truth")
 ).properties(
-    width=430, height=190, description="The joint table: estimates with intervals, and true shares"
+    width=430,
+    height=190,
+    padding=20,
+    description="The joint table: estimates with intervals, and true shares",
 )
 
 # %%

@@ -46,7 +46,7 @@ print(accountant.certify("exact", less, CROWD, EPSILON).delta.upper - DELTA)
 #
 # After mixing, all that an attacker sees is how many reports say yes. Let m of the other 1,999 people have the
 # answer yes. The number of ones is then a sum of two binomial variables, plus the bit of the person in question.
-# Delta is the largest sum of max(0, P − e^ε·P′), over all m and both orders of the two answers. This is short
+# Delta is the largest sum of max(0, P − exp(ε)·P′), over all m and both orders of the two answers. This is short
 # enough to write down with scipy alone.
 
 
@@ -97,8 +97,8 @@ pd.DataFrame(
 #
 # An attacker knows the answers of all others, and sees the mixed reports. She has to decide whether the person
 # said yes. By the lemma of Neyman and Pearson, no test is better than one that compares the likelihoods.
-# Differential privacy bounds all tests: at a false positive rate a, the true positive rate is at most e^ε·a + δ,
-# and at most 1 − e^(−ε)·(1 − δ − a).
+# Differential privacy bounds all tests: at a false positive rate a, the true positive rate is at most exp(ε)·a + δ,
+# and at most 1 − exp(−ε)·(1 − δ − a).
 
 # %%
 OTHERS = 0  # how many of the others say yes: the worst crowd

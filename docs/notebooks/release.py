@@ -72,8 +72,8 @@ pd.DataFrame(
 
 # %% [markdown]
 # The institute mixes the records and keeps no list of their order, so it publishes the first one. The second one
-# would protect people even if somebody could link each published record to its person; it is too noisy to be of
-# use.
+# would protect people even if somebody could link each published record to its person, and its margins are five
+# times as large.
 #
 # ## The release
 #

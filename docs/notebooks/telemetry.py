@@ -122,7 +122,11 @@ chart = pd.DataFrame(
     {"true devices": true[sample], "estimated devices": DEVICES * table.estimate[sample]}
 )
 points = alt.Chart(chart[(chart > 0).all(axis=1)]).mark_circle(opacity=0.6)
-line = alt.Chart(pd.DataFrame({"n": [1, 1e5]})).mark_line(color="#888").encode(x="n", y="n")
+line = (
+    alt.Chart(pd.DataFrame({"n": [1, 1e5]}))
+    .mark_line(color="#888")
+    .encode(x=alt.X("n", title="true devices"), y=alt.Y("n", title="estimated devices"))
+)
 scale = alt.Scale(type="log", domain=[1, 1e5], clamp=True)
 (
     line
@@ -132,8 +136,8 @@ scale = alt.Scale(type="log", domain=[1, 1e5], clamp=True)
 )
 
 # %% [markdown]
-# Some estimates of small sites are negative and are missing from the chart. That is how unbiased estimates of
-# rare sites have to look: their mean over many surveys is the true number.
+# Estimates of small sites scatter around the line, and the smallest may even be negative. That is how unbiased
+# estimates of rare sites have to look: their mean over many surveys is the true number.
 #
 # ## The check against the truth
 #

@@ -122,7 +122,10 @@ base = alt.Chart(found[found.questions == "site | bullied"]).encode(
     + base.mark_point(filled=True, size=70).encode(x="estimate")
     + base.mark_tick(color="#c4471c", thickness=3, size=18).encode(x="truth")
 ).properties(
-    width=460, height=190, description="Estimates with 95% intervals, and the true shares as ticks"
+    width=460,
+    height=190,
+    padding=20,
+    description="Estimates with 95% intervals, and the true shares as ticks",
 )
 
 # %%
