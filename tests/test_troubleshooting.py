@@ -35,10 +35,7 @@ def runs(text):
 
 
 RUNS = [
-    run
-    for file in CATALOG
-    for text in texts(tomllib.loads(file.read_text()))
-    for run in runs(text)
+    run for file in CATALOG for text in texts(tomllib.loads(file.read_text())) for run in runs(text)
 ]
 
 
@@ -48,7 +45,7 @@ def exists(message):
 
 
 def quoted():
-    return re.findall(r"^\| `([^`]+)` \|", PAGE.read_text(), flags=re.MULTILINE)
+    return re.findall(r"^```text\n(.+)\n```$", PAGE.read_text(), flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize("message", quoted())
