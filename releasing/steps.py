@@ -173,14 +173,8 @@ def check_source_archives(checkout: Checkout) -> None:
 
 
 def check_first_page(checkout: Checkout) -> None:
-    """Type the manual's first page literally, with each Python of this machine.
-
-    Each runs in an environment and a folder of its own. `pip install incrowd` finds the wheels
-    that were built, through a constraint with their paths, and never a package of that name on an
-    index.
-    """
-    project = checkout.root / PROJECTS["incrowd"]
-    wanted = pythons.supported(project)
+    """Type the manual's first page literally, with each Python of this machine."""
+    wanted = pythons.supported(checkout.root / PROJECTS["incrowd"])
     found = pythons.interpreters(wanted, Path.home())
     for version in wanted:
         if version not in found:
@@ -190,26 +184,17 @@ def check_first_page(checkout: Checkout) -> None:
             f"none of these versions of Python is on this machine: {', '.join(wanted)}"
         )
     script = first_page.commands((checkout.root / FIRST_PAGE).read_text(encoding="utf-8"))
-    constraints = checkout.folder / "wheels.txt"
-    wheels = {name: checkout.archive(name, ".whl").as_uri() for name in PROJECTS}
-    constraints.write_text("".join(f"{name} @ {path}\n" for name, path in wheels.items()))
+    wheels = {name: checkout.archive(name, ".whl") for name in PROJECTS}
+    stated = versions.of_package(checkout.root)
+    problems = []
     for version, python in found.items():
         checkout.say(f"   with {python}")
-        environment = checkout.folder / f"python{version}"
-        run(python, "-m", "venv", environment, folder=checkout.folder)
-        changes = {
-            "PATH": f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}",
-            "PIP_CONSTRAINT": str(constraints),
-            "PIP_QUIET": "1",
-            "VIRTUAL_ENV": str(environment),
-        }
         folder = checkout.empty(f"first page with {version}")
-        shell = ("bash", "-e", "-u", "-o", "pipefail", "-x", "-c", script)
-        run(*shell, folder=folder, changes=changes)
-        stated = run(environment / "bin" / "incrowd", "--version", folder=folder).strip()
-        if stated != f"incrowd {versions.of_package(checkout.root)}":
-            raise CheckError(f"the page installs another version with Python {version}: {stated}")
-        shutil.rmtree(environment)  # hundreds of megabytes
+        try:
+            first_page.type_literally(script, python, wheels, stated, folder)
+        except CheckError as error:
+            problems.append(f"with Python {version}: {error}")
+    reject(problems)
 
 
 def check_client(checkout: Checkout) -> None:
