@@ -117,3 +117,19 @@ def test_more_losses_than_any_lattice_holds_are_infinite():
     """A trillion equal losses that are spread over a window of a million nats."""
     law = LossLaw(0.5, -1, np.array([0.4, 0.2, 0.4]), 0.0)
     assert composed([(law, 10**14)]).delta(1.0) == 1.0
+
+
+@pytest.mark.parametrize(("points", "step"), [(1, 0.5), (3, 2.0), (400, 0.03), (5000, 0.002)])
+def test_deltas_at_many_epsilons_are_exact_sums(points, step):
+    """At the points of the lattice, between, below, and beyond them; never below the sum."""
+    generator = np.random.default_rng(SEED)
+    mass = generator.dirichlet(np.full(points, 0.3)) * 0.9
+    law = LossLaw(step, -(points // 3), mass, 1e-9)
+    losses = step * (np.arange(points) - points // 3)
+    inside = generator.uniform(losses[0] - 1, losses[-1] + 1, 60)
+    epsilons = np.concatenate([losses[:20], losses[-20:], inside, [-math.inf, math.inf]])
+    for epsilon, bound in zip(epsilons, law.deltas(epsilons), strict=True):
+        terms = [m * -math.expm1(min(epsilon - x, 0)) for m, x in zip(mass, losses, strict=True)]
+        exact = math.fsum(terms)
+        assert exact + 1e-9 <= bound <= exact * (1 + 1e-11) + 1.0001e-9
+    assert np.isnan(law.deltas(np.array([math.nan])))

@@ -102,8 +102,9 @@ class Composing(Analysis):
         """Return `bound` at every epsilon; everything is composed once."""
         if sent.single is not None or only_shifts(sent) or not (sent.reports or sent.shifts):
             return super().bounds(sent, crowd, epsilons)
-        curve = self.curve(sent, crowd)
-        return np.array([curve.delta(epsilon) for epsilon in epsilons])
+        curve, points = self.curve(sent, crowd), np.asarray(epsilons, float)
+        both = curve.forward.deltas(points), curve.backward.deltas(points)
+        return np.asarray(np.maximum(*both))
 
     def epsilon(self, sent: Contribution, crowd: int, delta: float) -> float:
         """Return the smallest epsilon at which the certified delta is at most `delta`,
