@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -213,6 +214,52 @@ def test_uninstalling_one_distribution_leaves_the_other_whole(built, tmp_path):
         files = (file for file in (packages / "incrowd").rglob("*") if file.is_file())
         names = {str(file.relative_to(packages)) for file in files if file.suffix != ".pyc"}
         assert names == packed(left)
+
+
+@pytest.fixture
+def stranger(tmp_path):
+    """A folder like an index, where somebody else has a package with the accountant's name."""
+    (folder := tmp_path / "index").mkdir()
+    name = f"incrowd_accountant-{incrowd.__version__}"
+    about = f"Metadata-Version: 2.1\nName: incrowd-accountant\nVersion: {incrowd.__version__}\n"
+    with zipfile.ZipFile(folder / f"{name}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}.dist-info/METADATA", about)
+        wheel.writestr(f"{name}.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        wheel.writestr(f"{name}.dist-info/RECORD", "")
+    return folder
+
+
+def accountant_for(words, stranger, folder):
+    """Where pip would take the accountant from, if these words followed `pip install`."""
+    pip = (sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed")
+    options = ("--quiet", "--report", "-", "--find-links", stranger)
+    chosen = json.loads(run(*pip, *options, *words, cwd=folder))["install"]
+    (found,) = (each for each in chosen if each["metadata"]["name"] == "incrowd-accountant")
+    return Path(found["download_info"]["url"].removeprefix("file://"))
+
+
+def needing_only(project, *wanted):
+    """Let a project need nothing but this: pip then looks for nothing else."""
+    text, listed = project.read_text(), json.dumps(wanted)
+    less = re.sub(
+        r"^dependencies = \[.*?\]$", f"dependencies = {listed}", text, count=1, flags=re.M | re.S
+    )
+    assert less != text
+    project.write_text(less)
+
+
+@pytest.mark.slow
+def test_an_installation_from_a_clone_takes_no_strangers_accountant(stranger, tmp_path):
+    repository.copy(source := tmp_path / "source")
+    accountant = source / "packages" / "accountant"
+    needing_only(source / "pyproject.toml", f"incrowd-accountant=={incrowd.__version__}")
+    needing_only(accountant / "pyproject.toml")
+    make = ("make", "--dry-run", "--always-make", ".venv/.installed")
+    (line,) = (line for line in run(*make, cwd=source).splitlines() if " -e " in line)
+    made = shlex.split(line.partition("pip install ")[2].replace("[studio]", ""))
+    for words in (made, ["./packages/accountant", "."]):
+        assert accountant_for(words, stranger, source) == accountant
+    assert accountant_for(["."], stranger, source).parent == stranger, "as nothing else is named"
 
 
 def bounds(extras):
