@@ -40,18 +40,22 @@ def on_files(files: Files, config: Any) -> Files:
         notebook = jupytext.read(source)
         notebook.metadata = nbformat.from_dict(KERNEL)
         name = f"notebooks/{source.stem}"
-        files.append(File.generated(config, f"{name}.md", content=page(run(notebook), source.stem)))
+        files.append(
+            File.generated(
+                config, f"{name}.md", content=page(run(notebook, source.stem), source.stem)
+            )
+        )
         files.append(File.generated(config, f"{name}.ipynb", content=download(notebook)))
     files.append(File.generated(config, f"notebooks/{DATA.name}", abs_src_path=str(DATA)))
     return files
 
 
-def run(notebook: Any) -> Any:
+def run(notebook: Any, name: str) -> Any:
     """Return a notebook with its results, those of an earlier run if nothing has changed."""
     cells = repr([(cell.cell_type, cell.source) for cell in notebook.cells])
     used = [DATA, *sorted((ROOT / "src" / "incrowd").rglob("*.py"))]
     content = b"".join([cells.encode(), *(file.read_bytes() for file in used)])
-    result = RESULTS / f"{hashlib.sha256(content).hexdigest()}.ipynb"
+    result = RESULTS / f"{name}-{hashlib.sha256(content).hexdigest()[:16]}.ipynb"
     if not result.exists():
         done = nbformat.from_dict(notebook)
         with TemporaryDirectory() as folder:
@@ -59,6 +63,8 @@ def run(notebook: Any) -> Any:
             place = {"metadata": {"path": folder}}
             NotebookClient(done, timeout=300, resources=place, extra_arguments=QUIET).execute()
         RESULTS.mkdir(parents=True, exist_ok=True)
+        for earlier in RESULTS.glob(f"{name}-{16 * '?'}.ipynb"):
+            earlier.unlink()
         nbformat.write(done, result)
     return nbformat.read(result, as_version=4)
 

@@ -216,8 +216,8 @@ print(f"Errors are {ratio.min():.2f} to {ratio.max():.2f} times those without pr
 #   three randomized questions together. Weighting, tables, and models cost nothing more.
 # - **The clinic is not protected.** It is sent openly, and everybody can know which collection holds a patient's
 #   reports.
-# - **It rests on the shuffler**, and on 4,400 people or more who answer honestly in each clinic. If it fails, the
-#   larger epsilon of the plan above is left, which protects nobody. So another organization than the clinics
-#   should run it.
+# - **It rests on the shuffler**, and on at least 4,400 people in each clinic whose devices follow the plan. If it
+#   fails, the larger epsilon of the plan above is left, which protects nobody. So another organization than the
+#   clinics should run it.
 # - **The estimates** describe those who answered, weighted to the margins. Nobody can correct for reasons not to
 #   answer that the margins do not show.

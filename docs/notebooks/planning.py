@@ -246,7 +246,7 @@ print(incrowd.guarantee_sentence(plan.guarantee))
 
 # %% [markdown]
 # - **It rests on the shuffler**, which must be run by another organization, and on as many honest people as were
-#   planned. If fewer take part, the guarantee of those is computed again, and the survey can be set to release
-#   nothing below a number of people.
+#   planned. Over a network, nothing is released if fewer answer. In files, their weaker guarantee is computed and
+#   stated.
 # - **The forecasts** assume the shares that the survey states (15% have cheated), and that people answer
 #   honestly. They are no promise to the students, but they are what the researcher can promise to her funder.

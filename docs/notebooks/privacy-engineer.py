@@ -76,10 +76,10 @@ assert max(deltas) <= certificate.delta.upper
 assert math.isclose(max(deltas), certificate.delta.upper, rel_tol=1e-4)
 
 # %% [markdown]
-# The certificate is the largest of them to within rounding, and not below it. The worst crowd is one in which
-# nobody else has the answer of the person in question. For several questions and many people, enumeration is
-# impossible; there, [the bounds](../accountant.md#analyses) `seat` and `blanket` hold for every collection. This
-# is how far they are from the truth for one bit:
+# The certificate is the largest of them to within rounding, and not below it. The worst crowds are those in which
+# all others give the same answer. For several questions and many people, enumeration is impossible; there, [the
+# bounds](../accountant.md#analyses) `seat` and `blanket` hold for every collection. This is how far they are from
+# the truth for one bit:
 
 # %%
 pd.DataFrame(
@@ -97,8 +97,8 @@ pd.DataFrame(
 #
 # An attacker knows the answers of all others, and sees the mixed reports. She has to decide whether the person
 # said yes. By the lemma of Neyman and Pearson, no test is better than one that compares the likelihoods.
-# Differential privacy bounds all tests: at a false positive rate a, the true positive rate is at most exp(ε)·a + δ,
-# and at most 1 − exp(−ε)·(1 − δ − a).
+# Differential privacy bounds all tests: at a false positive rate a, the true positive rate is at most exp(ε)·a +
+# δ, and at most 1 − exp(−ε)·(1 − δ − a).
 
 # %%
 OTHERS = 0  # how many of the others say yes: the worst crowd
@@ -225,8 +225,8 @@ pd.DataFrame(
 # ## Choosing epsilon and delta
 #
 # Epsilon says how much the attacker's odds can change: from even odds to at most e : 1, which is 73%. Delta is
-# the probability of an event in which this does not hold. One common rule asks for a delta below 1/N, so that it
-# is unlikely to harm even one of N people; here, 10⁻⁶ is 500 times smaller. [Choosing epsilon and
+# added to the probabilities: it allows for rare outcomes that say more. One common rule asks for a delta below
+# 1/N, so that it is unlikely to harm even one of N people; here, 10⁻⁶ is 500 times smaller. [Choosing epsilon and
 # delta](../choosing.md) discusses both. The curve shows what else this noise could promise.
 
 # %%

@@ -152,8 +152,8 @@ incrowd.compare(services, reports, "site", "bullied")
 # ## What was promised, to whom, and what it rests on
 #
 # - **To everybody who answered, toward readers of the report**: epsilon 2 and delta 10⁻⁵. Whatever anybody
-#   concludes from the report, its probability would have changed by a factor of at most 7.4 (e²) had one person
-#   answered differently, apart from an event with probability 10⁻⁵.
+#   concludes from the report, its probability would have changed by a factor of at most 7.4 (e²), plus 10⁻⁵, had
+#   one person answered differently.
 # - **Toward the union alone, or the institute alone**: the same, because each faces the noise of the other.
 # - **Toward both together**: nothing. The guarantee rests on two organizations that do not work together.
 # - It does not rest on a crowd. It would be the same with 40 answers.
