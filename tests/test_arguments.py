@@ -183,6 +183,7 @@ def plausible(kind):
     of |= {"Guarantee": lambda: made().guarantee, "Callable[[BitFlip], Alternatives": lambda: len}
     of["Mapping[str, str]"] = lambda: {"a": "no"}
     of |= {"int": lambda: 1, "float": lambda: 0.1, "bool": lambda: False, "str": lambda: "a"}
+    of["AnalysisName"] = lambda: "shuffle"
     return of.get(kind.partition(" |")[0], list)
 
 
@@ -193,6 +194,7 @@ CHECKED = (
     "Reports",
     "Estimates",
     "Contribution",
+    "AnalysisName",
     "str",
     "int",
     "float",

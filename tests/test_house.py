@@ -13,6 +13,7 @@ import pytest
 
 import incrowd
 import reproduction
+from incrowd import accountant
 from incrowd.survey.questions import TYPES
 from tests.oracles import public_names
 from tests.oracles.source import tree_of, walk
@@ -141,6 +142,7 @@ def test_public_names_are_sorted_loadable_and_documented():
 def test_the_stub_and_the_page_of_python_have_the_public_names():
     """If not, `python -m tests.oracles.public_names` writes them."""
     assert public_names.STUB.read_text() == public_names.stub()
+    assert public_names.STUB_OF_ACCOUNTANT.read_text() == public_names.stub_of_accountant()
     text = public_names.PAGE.read_text()
     assert text == public_names.page(text)
     fewer = text.replace("::: incrowd.correlate\n\n", "")
@@ -302,6 +304,7 @@ def test_p_and_q_come_from_channels_only():
 
 
 ENTRY_POINT = {
+    "incrowd.accountant.displays.Displayed._repr_html_",  # by notebooks
     "incrowd.cli.later.Commands.format_commands",  # by typer
     "incrowd.cli.main",
     "incrowd.collection.settings.ServiceSettings.settings_customise_sources",  # by pydantic
@@ -385,6 +388,7 @@ def test_nothing_is_for_tests_alone():
         for file in [*module_files(), SOURCE / "__init__.py"]
     }
     public = [f"{home}.{name}" for name, home in incrowd._HOMES.items()]
+    public += [f"incrowd.accountant.{home}.{name}" for name, home in accountant._HOMES.items()]
     assert set(unused(modules, public)) <= ENTRY_POINT
 
 

@@ -21,7 +21,8 @@ _ESTIMATES = "Reports + plan → counts → estimates"
 _PUBLIC = {
     "": {
         "accountant.certificates": (
-            "Assessment Certificate assess certify privacy_curve smallest_epsilon smallest_noise"
+            "Assessment Certificate assess certify privacy_curve smallest_delta smallest_epsilon "
+            "smallest_noise"
         ),
         "accountant.channels.bit_flip": "BitFlip",
         "accountant.composition": "PrivacyCurve",

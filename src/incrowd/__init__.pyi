@@ -7,6 +7,7 @@ from incrowd.accountant.certificates import Certificate as Certificate
 from incrowd.accountant.certificates import assess as assess
 from incrowd.accountant.certificates import certify as certify
 from incrowd.accountant.certificates import privacy_curve as privacy_curve
+from incrowd.accountant.certificates import smallest_delta as smallest_delta
 from incrowd.accountant.certificates import smallest_epsilon as smallest_epsilon
 from incrowd.accountant.certificates import smallest_noise as smallest_noise
 from incrowd.accountant.channels.bit_flip import BitFlip as BitFlip

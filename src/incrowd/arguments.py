@@ -38,6 +38,8 @@ _WORKS = {
     "Callable": "shared.wants-function",
     "bool": "shared.wants-truth",
     "DeviceKey": "shared.wants-device-key",
+    "NumberArray": "shared.wants-numbers-of-any-shape",
+    "WholeNumberArray": "shared.wants-whole-numbers-of-any-shape",
     "str": "shared.wants-text",
     "int": "shared.wants-whole-number",
     "float": "shared.wants-number",
@@ -48,9 +50,10 @@ _TYPES: dict[str, Any] = {
     "None": type(None),
     "str": str,
     "Path": PathLike,
-    "int": Integral,
-    "float": Real,
 }
+# Arrays of any shape, and what numpy calls the kinds of their entries.
+_ARRAYS = {"NumberArray": "iuf", "WholeNumberArray": "iu"}
+_NUMERIC = {"int", "float", *_ARRAYS}
 _REPORTS = ("Collection", "Tally")
 _CLASSES = frozenset(_WORKS) - {
     "str",
@@ -61,6 +64,7 @@ _CLASSES = frozenset(_WORKS) - {
     "Reports",
     "GivenMargins",
     "Callable",
+    *_ARRAYS,
 }
 _CLASSES |= {"Tally", "Alternatives", "AdditiveNoise"}
 _ENTRIES = {"Part", "Domain", "EarlierPlan", "Received", "float", "int"}
@@ -71,13 +75,16 @@ _ALIASES = {
     "SchemaCounts": "tuple[tuple[Schema, int], ...]",
     "ShiftCounts": "tuple[tuple[AdditiveNoise, int], ...]",
     "AnswerNumbers": "tuple[int, ...]",
+    "ProbabilityNumerator": "int | float",  # its class explains what to do with a probability
     "Merge": "Mapping[str, Any]",
     "Scores": "Mapping[str, Sequence[float]]",
     "GuessedShares": "Mapping[str, Sequence[float]]",
     **dict.fromkeys(
         (
+            "AnalysisName",
             "Family",
             "Penalty",
+            "PlotLibrary",
             "PostprocessingMethod",
             "RegressionMethod",
             "SimultaneousMethod",
@@ -151,13 +158,21 @@ def _checking(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             else:
                 why = sentence("shared.wrong-arguments", reason=str(error), names=names)
             raise ArgumentError.of(called, why) from None
+        plain: dict[str, Any] = {}
         for argument, value in arguments.items():
             allowed_kinds = kinds.get(argument, ())
-            if allowed_kinds and not any(_accepts(kind, value) for kind in allowed_kinds):
+            accepted = next((kind for kind in allowed_kinds if _accepts(kind, value)), None)
+            if allowed_kinds and accepted is None:
                 works = _works(allowed_kinds, value)
                 raise ArgumentError.of(
                     argument, "shared.no-argument", value=presentable(value), wanted=works
                 )
+            if accepted in _NUMERIC and not _is_plain(accepted, value):
+                plain[argument] = _plain(accepted, value)
+        if plain:
+            bound = expected.bind(*given, **named)
+            bound.arguments |= plain
+            return function(*bound.args, **bound.kwargs)
         return function(*given, **named)
 
     if expected != signature(function):
@@ -257,6 +272,8 @@ def _kinds_of(parameter: Parameter) -> list[str]:
     for kind in re.split(r" \| (?![^\[]*\])", _annotation(parameter)):
         alias = _ALIASES.get(kind, "Callable" if kind.startswith("Callable[") else kind)
         kinds += alias.split(" | ")
+    if parameter.kind is parameter.VAR_POSITIONAL:
+        return [f"tuple[{kind}, ...]" for kind in kinds]
     return kinds
 
 
@@ -272,6 +289,8 @@ def _accepts(kind: str, value: object) -> bool:
         return callable(value)
     if kind == "bool":
         return _is("bool", value) or _is("bool_", value)
+    if kind in _NUMERIC:
+        return _is_numeric(kind, value)
     if pairs := _PAIRS.fullmatch(kind):
         return isinstance(value, list | tuple) and all(_is_pair(pairs[1], each) for each in value)
     if tuples := _TUPLES.fullmatch(kind):
@@ -281,6 +300,57 @@ def _accepts(kind: str, value: object) -> bool:
     if kind == "Reports" or kind.startswith(("Sequence[", "Iterable[")):
         return _is_list(kind, value)
     return isinstance(value, _TYPES.get(kind, object))
+
+
+def _is_numeric(kind: str, value: object) -> bool:
+    """Return whether a value is a number, or an array of numbers.
+
+    True is a whole number to Python, and a mistake to everybody else.
+    """
+    if kind in _ARRAYS:
+        array = _array(value)
+        return array is not None and (array.dtype.kind in _ARRAYS[kind] or not array.size)
+    if isinstance(value, bool):
+        return False
+    if kind == "float":
+        return isinstance(value, Real) and _fits_a_double(value)
+    return isinstance(value, Integral)
+
+
+def _fits_a_double(value: Real) -> bool:
+    """Return whether a number can be converted, which very long whole numbers cannot."""
+    try:
+        float(value)
+    except OverflowError:
+        return False
+    return True
+
+
+def _array(value: object) -> Any:
+    """Return an array, or nested lists of numbers as an array; None for everything else."""
+    if not isinstance(value, list | tuple) and not hasattr(value, "dtype"):
+        return None
+    import numpy as np  # slow to load, and most arguments are not arrays
+
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError):  # lists of different lengths
+        return None
+
+
+def _is_plain(kind: str, value: Any) -> bool:
+    """Return whether a number is one of Python that libraries in C accept where one is expected."""
+    if kind == "float" and type(value) is int:
+        return abs(value) < 1 << 63
+    return type(value) in (int, float)
+
+
+def _plain(kind: str, value: Any) -> Any:
+    """Return a number of another library as one of Python, and nested lists as an array."""
+    if kind in _ARRAYS:
+        array = _array(value)
+        return array if kind == "WholeNumberArray" and array.size else array.astype(float)
+    return int(value) if kind == "int" else float(value)
 
 
 def _is_list(kind: str, value: object) -> bool:
@@ -307,7 +377,7 @@ def _is_pair(kind: str, value: object) -> bool:
     """Return whether a value is a pair of something of that kind and how often it occurs."""
     if not isinstance(value, tuple) or len(value) != 2:
         return False
-    return _accepts(kind, value[0]) and isinstance(value[1], Integral) and int(value[1]) >= 1
+    return _accepts(kind, value[0]) and _accepts("int", value[1]) and int(value[1]) >= 1
 
 
 def _is(kind: str, value: object) -> bool:
@@ -331,7 +401,9 @@ def works(kind: str) -> Sentence:
 
 def _works(kinds: list[str], value: object) -> Sentence:
     """Return what would work instead of a value."""
-    kind = next((each for each in ("Path", "Contribution", *kinds) if each in kinds), "")
+    kind = next((each for each in ("Path", "Contribution", *_ARRAYS, *kinds) if each in kinds), "")
+    if "float" in kinds and isinstance(value, Real) and not isinstance(value, bool):
+        return sentence("shared.wants-smaller-number")
     if kind in (_LIST, _LISTS) and (_is_path(value) or isinstance(value, list | tuple)):
         inner = [value] if isinstance(value, str) else list(value)  # type: ignore[call-overload]
         if kind == _LIST:

@@ -93,6 +93,12 @@ def many_relations(_):
         incrowd.certify("outlier", sent(FREE, CHOICE), 10, 1.0)
 
 
+def picture_without_a_library(_):
+    curve = incrowd.privacy_curve("blanket", FLIP, 100)
+    with mock.patch.dict("sys.modules", {"altair": None, "matplotlib.pyplot": None}):
+        curve.plot()
+
+
 def many_classes(_):
     with mock.patch("incrowd.accountant.seat.MOST_CLASSES", 9):
         channel = KAry.from_probabilities(0.7, 3)
@@ -195,6 +201,25 @@ CASES = {
     "shifts where both services work together": lambda _: accountant.certify(
         "local", SHIFTED, None, 1.0
     ),
+    "a curve that is repeated too often": lambda _: incrowd.PrivacyCurve.of(
+        [(incrowd.privacy_curve("blanket", FLIP, 100), 10**10)]
+    ),
+    "a crowd larger than mankind": lambda _: accountant.certify("seat", FLIP, 10**18, 1.0),
+    "shapes that do not fit": lambda _: accountant.smallest_delta(
+        "blanket", FLIP, [90, 100], [0.5, 1.0, 2.0]
+    ),
+    "a family without a parameter": noise("blanket", 100, 1.0, 1e-6, lambda: FLIP),
+    "no alternatives": lambda _: accountant.Alternatives(()),
+    "a library of pictures that does not exist": lambda _: incrowd.privacy_curve(
+        "blanket", FLIP, 100
+    ).plot(library="excel"),
+    "a library of pictures that is not installed": picture_without_a_library,
+    "an epsilon beyond double precision": lambda _: accountant.certify(
+        "local", FLIP, None, 10**400
+    ),
+    "numbers that are text": lambda _: incrowd.privacy_curve("blanket", FLIP, 100).delta(["x"]),
+    "crowds that are fractions": lambda _: accountant.smallest_delta("blanket", FLIP, [9.5], 1.0),
+    "noise with too many messages": lambda _: accountant.AdditiveNoise.laplace(1.0, most=2**21),
     "numbers that are no law": lambda _: accountant.AdditiveNoise((1, 2)),
     "noise for no shift": added([0], [1.0]),
     "noise of no variance": added([1], [0.0]),

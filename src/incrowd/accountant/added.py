@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from incrowd.accountant.search import gaussian_signal
 from incrowd.catalog.sentences import sentence
 from incrowd.errors import PrecisionError, PrivacyError
 
-ANALYSIS = "shuffle"  # of reports beside the counts
+ANALYSIS: Final = "shuffle"  # of reports beside the counts
 LEAST_PER_SHIFT = 1e-15  # of delta: chances are multiples of 2^-64
 LEAST_CHANCE = 2.0**-60  # of the largest number that can be added
 MOST_LOSS = 40.0  # of one step: with more, that chance would be smaller

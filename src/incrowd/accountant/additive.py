@@ -19,11 +19,13 @@ from incrowd.arguments import checked_class
 from incrowd.errors import PrivacyError
 
 BITS = 64  # of the denominator of a law from which noise is drawn
+MOST_BITS = 2**20  # of the denominator of a sum
+MOST_MESSAGES = 2**20  # that a law can add to a cell: its weights are listed
 LOG_NEVER = 50.0  # -ln of a share of a weight that does not change its digits
 
 
 @checked_class
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AdditiveNoise:
     """A symmetric law of whole numbers -m to m, with probabilities over a power of 2.
 
@@ -53,10 +55,14 @@ class AdditiveNoise:
     numerators: tuple[int, ...]
     bits: int = BITS
 
+    def __repr__(self) -> str:
+        return f"AdditiveNoise(reach={self.reach}, deviation={self.deviation:.4g})"
+
     def __post_init__(self) -> None:
         """Raise PrivacyError unless the numerators are those of a symmetric law."""
+        _check_whole("bits", self.bits, 1, MOST_BITS)
         total = 2 * sum(self.numerators) - sum(self.numerators[:1])
-        if total != 1 << max(self.bits, 0) or min(self.numerators) < 1:
+        if total != 1 << self.bits or min(self.numerators) < 1:
             raise PrivacyError.of("numerators", "accountant.no-law", bits=self.bits)
 
     @classmethod
@@ -75,12 +81,12 @@ class AdditiveNoise:
     @classmethod
     def laplace(cls, loss: float, *, most: int) -> Self:
         """Return a truncated discrete Laplace law: weights exp(-loss |z|), |z| <= most / 2."""
-        return cls.of(laplace_weights(_positive("loss", loss), most // 2))
+        return cls.of(laplace_weights(_positive("loss", loss), _reach(most)))
 
     @classmethod
     def gaussian(cls, deviation: float, *, most: int) -> Self:
         """Return a truncated discrete Gaussian law: weights exp(-z^2 / (2 deviation^2))."""
-        return cls.of(gaussian_weights(_positive("deviation", deviation), most // 2))
+        return cls.of(gaussian_weights(_positive("deviation", deviation), _reach(most)))
 
     @classmethod
     def polya(cls, loss: float, *, most: int) -> Self:
@@ -89,7 +95,7 @@ class AdditiveNoise:
         It is the law of the difference of two negative binomial variables of shape 1/2. The sum of
         two such numbers has weights exp(-loss |z|), but for the truncation.
         """
-        return cls.of(polya_weights(_positive("loss", loss), most // 2))
+        return cls.of(polya_weights(_positive("loss", loss), _reach(most)))
 
     @property
     def reach(self) -> int:
@@ -137,6 +143,18 @@ class AdditiveNoise:
         places = range(width * reach, len(digits), width)
         sums = (int.from_bytes(digits[at : at + width], "little") for at in places)
         return AdditiveNoise(tuple(sums), bits)
+
+
+def _check_whole(name: str, value: int, low: int, high: int) -> None:
+    """Raise PrivacyError unless a whole number is in its range."""
+    if not low <= value <= high:
+        raise PrivacyError.of(name, "accountant.whole-between", value=value, low=low, high=high)
+
+
+def _reach(most: int) -> int:
+    """Return the largest number of a law, given the most invented messages that it can add."""
+    _check_whole("most", most, 0, MOST_MESSAGES)
+    return most // 2
 
 
 def _positive(name: str, value: float) -> float:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import NamedTuple, overload
 
 import numpy as np
 
@@ -14,11 +15,18 @@ from incrowd.accountant.analyses import analysis as registered
 from incrowd.accountant.analyses.base import QUICK
 from incrowd.accountant.analyses.composing import Composing
 from incrowd.accountant.analyses.local import check_no_shifts
-from incrowd.accountant.channels.base import rounded_up
+from incrowd.accountant.channels.base import rounded_down, rounded_up
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.codes import AssumptionCode, WorstPair
-from incrowd.accountant.composition import PrivacyCurve
-from incrowd.accountant.curves import STEPS
+from incrowd.accountant.codes import AnalysisName, AssumptionCode, WorstPair
+from incrowd.accountant.composition import CurveOrigin, PrivacyCurve
+from incrowd.accountant.curves import MOST_STEPS, STEPS
+from incrowd.accountant.displays import Displayed, DisplayRows
+from incrowd.accountant.numerics.arrays import (
+    FloatArray,
+    NumberArray,
+    WholeNumberArray,
+    elementwise,
+)
 from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.numerics.precision import MOST_EXPONENT, SMALLEST, grown
 from incrowd.accountant.pairs import pair_eta, papers_pair
@@ -35,8 +43,9 @@ from incrowd.accountant.schema import (
 )
 from incrowd.accountant.search import CLOSE, MIDDLE, NoiseFamily, log_signal, smallest
 from incrowd.accountant.worst import delta
+from incrowd.arguments import checked_class
 from incrowd.catalog.sentences import joined, sentence
-from incrowd.errors import PrecisionError, PrivacyError
+from incrowd.errors import ArgumentError, PrecisionError, PrivacyError
 
 # The privacy cost of devices that draw again until their reports fit into the slots of an upload.
 
@@ -98,8 +107,9 @@ def redraw_cost(by: Analysis, sent: Contribution, crowd: int) -> float:
     return sent.redraws * crowd if by.shuffled else 0.0
 
 
-@dataclass(frozen=True)
-class Certificate:
+@checked_class
+@dataclass(frozen=True, repr=False)
+class Certificate(Displayed):
     """The (epsilon, delta) of what one person sends, by one analysis.
 
     Attributes
@@ -128,11 +138,13 @@ class Certificate:
     >>> from incrowd import accountant
     >>> flip = accountant.BitFlip.from_epsilon(2.0)
     >>> certificate = accountant.certify("shuffle", flip, crowd=10_000, epsilon=0.1)
+    >>> certificate
+    Certificate(delta <= 1.085e-07 at epsilon=0.1; exact; whole-crowd)
     >>> certificate.by, certificate.assumption, certificate.proved
     ('exact', 'whole-crowd', True)
     """
 
-    analysis: str
+    analysis: AnalysisName
     epsilon: float
     delta: DeltaBounds
     worst: tuple[WorstPair, ...]
@@ -141,9 +153,42 @@ class Certificate:
     by: str
     beside: tuple[AssumptionCode, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"Certificate({_bounded(self)})"
+
+    def rows(self) -> DisplayRows:
+        """Return the figures, and what they depend on."""
+        return _rows(self)
+
+
+def _bounded(figures: Certificate | Assessment) -> str:
+    """Return the bound of delta, the analysis, and what both depend on, for `repr`."""
+    delta = rounded_up(figures.delta.upper)
+    sign = "<=" if figures.proved else "="
+    basis = f"{figures.by}; {_assumed(figures)}"
+    return f"delta {sign} {delta} at epsilon={figures.epsilon:.6g}; {basis}"
+
+
+def _assumed(figures: Certificate | Assessment) -> str:
+    """Return the codes of the assumptions, and that a figure is not a guarantee."""
+    codes = " and ".join((figures.assumption, *figures.beside))
+    return codes if figures.proved else f"{codes}, not a guarantee"
+
+
+def _rows(figures: Certificate | Assessment, *more: tuple[str, str]) -> DisplayRows:
+    """Return what a notebook shows; more: rows after delta."""
+    return (
+        ("epsilon", f"{figures.epsilon:.6g}"),
+        ("delta, upper bound", rounded_up(figures.delta.upper)),
+        ("delta, lower bound", rounded_down(figures.delta.lower)),
+        *more,
+        ("analysis", figures.by),
+        ("assumption", _assumed(figures)),
+    )
+
 
 def certify(
-    analysis: str, sent: Alternatives | Sendable, crowd: int | None, epsilon: float
+    analysis: AnalysisName, sent: Alternatives | Sendable, crowd: int | None, epsilon: float
 ) -> Certificate:
     """Certify delta at epsilon for everything that one person sends, each report in its own crowd.
 
@@ -235,7 +280,7 @@ def _check_epsilon(by: Analysis, epsilon: float) -> None:
 
 
 def privacy_curve(
-    analysis: str, sent: Sendable, crowd: int | None, *, steps: int = STEPS
+    analysis: AnalysisName, sent: Sendable, crowd: int | None, *, steps: int = STEPS
 ) -> PrivacyCurve:
     """Return delta as a function of epsilon, for everything that one person sends.
 
@@ -259,7 +304,7 @@ def privacy_curve(
     Raises
     ------
     PrivacyError
-        As for `certify`, if the analysis has no curve, or if steps < 1.
+        As for `certify`, if the analysis has no curve, or unless steps is from 1 to 1000.
 
     Notes
     -----
@@ -281,17 +326,21 @@ def privacy_curve(
         choices = joined("shared.or", names)
         raise PrivacyError.of("analysis", "accountant.no-curve", value=analysis, choices=choices)
     sent = as_contribution(sent)
-    crowd = _checked(by, [sent], crowd)
-    if steps < 1:
-        raise PrivacyError.of("steps", "accountant.whole-from-1", value=steps)
-    return by.curve(sent, crowd, steps)
+    people = _checked(by, [sent], crowd)
+    if not 1 <= steps <= MOST_STEPS:
+        raise PrivacyError.of(
+            "steps", "accountant.whole-between", value=steps, low=1, high=MOST_STEPS
+        )
+    assumption = _assumption(by, [sent])
+    origin = CurveOrigin(by.name, assumption, people if sent.needs_crowd else None)
+    return replace(by.curve(sent, people, steps), origins=(origin,))
 
 
 # The smallest noise, and the smallest epsilon, that achieve a guarantee by any analysis.
 
 
 def smallest_noise(
-    analysis: str,
+    analysis: AnalysisName,
     family: Callable[[BitFlip], Alternatives | Sendable],
     crowd: int,
     epsilon: float,
@@ -338,7 +387,7 @@ def smallest_noise(
     """
     by = registered(analysis)
     check_promise(crowd if by.shuffled else 2, epsilon, delta)
-    possible = alternatives(family(MIDDLE))
+    possible = alternatives(_of_middle(family))
     cost = redraw_cost(by, possible[0], crowd)
     promise = crowd, *_before_redraws(epsilon, delta, cost)
     _check_delta("delta", delta, by, possible, epsilon, cost)
@@ -353,6 +402,18 @@ def smallest_noise(
         if by.bound(as_contribution(of(i)(noise)), *promise[:2]) > promise[2]:
             noise = max(noise, by.noise(of(i), *promise))
     return noise
+
+
+def _of_middle(
+    family: Callable[[BitFlip], Alternatives | Sendable],
+) -> Alternatives | Sendable:
+    """Return what is sent with noise of middle size. Raises ArgumentError unless the function
+    takes a bit flip."""
+    try:
+        signature(family).bind(MIDDLE)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError.of("family", "accountant.family", reason=str(error)) from None
+    return family(MIDDLE)
 
 
 def _check_delta(
@@ -388,7 +449,11 @@ def _check_delta(
 
 
 def clearly_keeps(
-    analysis: str, sent: Alternatives | Sendable, crowd: int | None, epsilon: float, delta: float
+    analysis: AnalysisName,
+    sent: Alternatives | Sendable,
+    crowd: int | None,
+    epsilon: float,
+    delta: float,
 ) -> bool:
     """Return whether a quick and loose, but proved, bound already gives (epsilon, delta).
 
@@ -403,7 +468,7 @@ def clearly_keeps(
 
 
 def smallest_noise_for_eta(
-    analysis: str, family: NoiseFamily, crowd: int, epsilon: float, eta: float
+    analysis: AnalysisName, family: NoiseFamily, crowd: int, epsilon: float, eta: float
 ) -> BitFlip:
     """Return the smallest noise for which P[privacy ratio > e^epsilon] is at most eta.
 
@@ -419,9 +484,112 @@ def smallest_noise_for_eta(
     return smallest(family, crowd, epsilon, eta, [(bound, CLOSE)])
 
 
+@overload
+def smallest_delta(
+    analysis: AnalysisName, sent: Alternatives | Sendable, crowd: int | None, epsilon: float
+) -> float: ...
+
+
+@overload
+def smallest_delta(
+    analysis: AnalysisName,
+    sent: Alternatives | Sendable,
+    crowd: WholeNumberArray,
+    epsilon: float | NumberArray,
+) -> FloatArray: ...
+
+
+@overload
+def smallest_delta(
+    analysis: AnalysisName,
+    sent: Alternatives | Sendable,
+    crowd: int | None,
+    epsilon: NumberArray,
+) -> FloatArray: ...
+
+
+def smallest_delta(
+    analysis: AnalysisName,
+    sent: Alternatives | Sendable,
+    crowd: int | WholeNumberArray | None,
+    epsilon: float | NumberArray,
+) -> float | FloatArray:
+    """Return the smallest delta that is certified at epsilon: `certify(...).delta.upper`.
+
+    Parameters
+    ----------
+    analysis : str
+        A key of `ANALYSES`.
+    sent : Contribution, Schema, Channel, or Alternatives
+        As for `certify`.
+    crowd : int, array of int, or None
+        The number of honest people; as for `certify`.
+    epsilon : float or array of float
+        As for `certify`. Arrays are broadcast against each other.
+
+    Returns
+    -------
+    float or array of float
+        Delta, rounded up; each value of an array is that of a call with numbers.
+
+    Raises
+    ------
+    PrivacyError
+        As for `certify`.
+    UsageError
+        If the shapes of arrays do not fit together.
+
+    Examples
+    --------
+    >>> from incrowd import accountant
+    >>> flip = accountant.BitFlip.from_epsilon(2.0)
+    >>> accountant.smallest_delta("shuffle", flip, 10_000, [0.1, 0.2]) < [1e-6, 1e-15]
+    array([ True,  True])
+    """
+
+    def smallest(epsilon: float, crowd: int | None = None) -> float:
+        return certify(analysis, sent, crowd, epsilon).delta.upper
+
+    return elementwise(smallest, **_with_crowd(crowd, epsilon=epsilon))
+
+
+def _with_crowd(
+    crowd: int | WholeNumberArray | None, **value: float | NumberArray
+) -> dict[str, float | NumberArray]:
+    """Return the arguments that are broadcast: a value, and the crowd if there is one."""
+    return value if crowd is None else {**value, "crowd": crowd}
+
+
+@overload
 def smallest_epsilon(
-    analysis: str, sent: Alternatives | Sendable, crowd: int | None, delta: float
-) -> float:
+    analysis: AnalysisName, sent: Alternatives | Sendable, crowd: int | None, delta: float
+) -> float: ...
+
+
+@overload
+def smallest_epsilon(
+    analysis: AnalysisName,
+    sent: Alternatives | Sendable,
+    crowd: WholeNumberArray,
+    delta: float | NumberArray,
+) -> FloatArray: ...
+
+
+@overload
+def smallest_epsilon(
+    analysis: AnalysisName,
+    sent: Alternatives | Sendable,
+    crowd: int | None,
+    delta: NumberArray,
+) -> FloatArray: ...
+
+
+def smallest_epsilon(
+    analysis: AnalysisName,
+    sent: Alternatives | Sendable,
+    crowd: int | WholeNumberArray | None,
+    delta: float | NumberArray,
+) -> float | FloatArray:
     """Return the smallest epsilon at which the certified delta is small enough, rounded up.
 
     Parameters
@@ -430,20 +598,22 @@ def smallest_epsilon(
         A key of `ANALYSES`.
     sent : Contribution, Schema, Channel, or Alternatives
         As for `certify`.
-    crowd : int or None
+    crowd : int, array of int, or None
         The number of honest people; as for `certify`.
-    delta : float
-        The largest delta that is allowed.
+    delta : float or array of float
+        The largest delta that is allowed. Arrays are broadcast against each other.
 
     Returns
     -------
-    float
-        Epsilon.
+    float or array of float
+        Epsilon; each value of an array is that of a call with numbers.
 
     Raises
     ------
     PrivacyError
         Unless 0 < delta < 1, or if delta is smaller than can be computed.
+    UsageError
+        If the shapes of arrays do not fit together.
 
     Examples
     --------
@@ -452,6 +622,16 @@ def smallest_epsilon(
     >>> accountant.smallest_epsilon("shuffle", flip, crowd=10_000, delta=1e-6) < 0.1
     True
     """
+
+    def smallest(delta: float, crowd: int | None = None) -> float:
+        return _smallest_epsilon(analysis, sent, crowd, delta)
+
+    return elementwise(smallest, **_with_crowd(crowd, delta=delta))
+
+
+def _smallest_epsilon(
+    analysis: AnalysisName, sent: Alternatives | Sendable, crowd: int | None, delta: float
+) -> float:
     by, possible = registered(analysis), alternatives(sent)
     crowd = _checked(by, possible, crowd)
     check_promise(crowd, 0.0, delta)
@@ -483,8 +663,9 @@ class OrderFigures:
     eta: float
 
 
-@dataclass(frozen=True)
-class Assessment:
+@checked_class
+@dataclass(frozen=True, repr=False)
+class Assessment(Displayed):
     """The delta and eta of what one person sends in a crowd, by one analysis.
 
     Attributes
@@ -527,7 +708,7 @@ class Assessment:
     True
     """
 
-    analysis: str
+    analysis: AnalysisName
     epsilon: float
     crowd: int | None
     copies: int
@@ -541,8 +722,17 @@ class Assessment:
     absence: OrderFigures | None
     beside: tuple[AssumptionCode, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"Assessment(eta={rounded_up(self.eta)}, {_bounded(self)})"
 
-def assess(analysis: str, sent: Sendable, crowd: int | None, epsilon: float) -> Assessment:
+    def rows(self) -> DisplayRows:
+        """Return the figures, and what they depend on."""
+        crowd = "none" if self.crowd is None else f"{self.crowd:,} people"
+        more = (("eta", rounded_up(self.eta)), ("crowd", crowd), ("reports", f"{self.copies:,}"))
+        return _rows(self, *more)
+
+
+def assess(analysis: AnalysisName, sent: Sendable, crowd: int | None, epsilon: float) -> Assessment:
     """Compute delta and eta at epsilon for everything that one person sends.
 
     Parameters

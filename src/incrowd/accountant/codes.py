@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 
 from incrowd.errors import Unfit
+
+AnalysisName = Literal["shuffle", "seat", "blanket", "outlier", "local", "exact"]
 
 AssumptionCode = Literal[
     "whole-crowd",  # the shuffler unlinks reports, the whole crowd sends; their answers are free
@@ -87,6 +89,9 @@ class WorstPair:
         if any(each is not None and each < 0 for each in numbers):
             raise Unfit("accountant.negative")
 
+    def __repr__(self) -> str:
+        return f"WorstPair({', '.join(f'{name}={value!r}' for name, value in self._set())})"
+
     def named(self, by: str) -> WorstPair:
         """Return a copy that names the analysis that gave the bound."""
         return replace(self, by=by)
@@ -94,3 +99,7 @@ class WorstPair:
     def data(self) -> dict[str, Any]:
         """Return the fields that are set."""
         return {name: value for name, value in asdict(self).items() if value is not None}
+
+    def _set(self) -> list[tuple[str, Any]]:
+        named = [(each.name, getattr(self, each.name)) for each in fields(self)]
+        return [(name, value) for name, value in named if value is not None]

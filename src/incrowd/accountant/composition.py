@@ -10,15 +10,20 @@ Proof: docs/mathematics.md#composition.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import ClassVar
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.fft import irfft, rfft
 
+from incrowd.accountant.channels.base import rounded_up
+from incrowd.accountant.codes import NOT_PROVED, AnalysisName, AssumptionCode
+from incrowd.accountant.displays import CurveLine, Displayed, DisplayRows, PlotLibrary, curves_plot
+from incrowd.accountant.numerics.arrays import FloatArray, NumberArray, elementwise
 from incrowd.accountant.numerics.extrema import root
 from incrowd.accountant.numerics.lattice import (
     LOG_TAIL,
@@ -33,17 +38,19 @@ from incrowd.accountant.numerics.lattice import (
 from incrowd.accountant.numerics.precision import SMALLEST, UNIT
 from incrowd.arguments import checked_class
 from incrowd.errors import PrivacyError
-from incrowd.views import Plotted
 
 TAIL = 1e-18  # a tail of this mass is treated as infinite loss
 SPARSE, WIDER = 4, 16  # after the dense part, steps of 4 points, or of a 16th of the index if more
 MOST_POINTS = 1 << 17
 COARSEST = 64.0  # on a coarser lattice nearly every loss is raised by a whole step
-SHOWN = (0.1, 0.5, 1.0)  # values of epsilon in the text of a curve
+MOST_COLLECTIONS = 10**9  # that are composed: `_reach` overflows from about 1e11 on
+SHOWN = 1e-6  # the delta in the text of a curve
+POINTS, LEAST_DELTA = 120, 1e-12  # those in its picture, and the delta where it ends
+LISTED = (1e-4, 1e-6, 1e-8, 1e-10)  # those in its table
 MOST_TILT = 12.0  # over the spread: a normal sum of 9 spreads is bounded best by a tilt of 9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LossLaw:
     """The law of the privacy loss in one order: masses on (first + i) * step, and at infinity."""
 
@@ -51,6 +58,10 @@ class LossLaw:
     first: int
     mass: np.ndarray
     infinite: float
+
+    def __repr__(self) -> str:
+        low, high = self.losses[0], self.losses[-1]
+        return f"LossLaw({len(self.mass)} losses from {low:.4g} to {high:.4g})"
 
     @property
     def losses(self) -> np.ndarray:
@@ -201,19 +212,59 @@ def _cumulant(law: LossLaw, t: np.ndarray) -> np.ndarray:
     return np.asarray(top + np.log(np.maximum(total, SMALLEST)))
 
 
+class CurveOrigin(NamedTuple):
+    """What a privacy curve is a bound for.
+
+    analysis, assumption: how it was computed, and the code of what it depends on. crowd: the number
+    of honest people in each collection; None if it relies on none. collections: how many such
+    collections are composed.
+    """
+
+    analysis: AnalysisName
+    assumption: AssumptionCode
+    crowd: int | None
+    collections: int = 1
+
+    def __str__(self) -> str:
+        people = "" if self.crowd is None else f", {self.crowd:,} people"
+        times = "" if self.collections == 1 else f", {self.collections:,} collections"
+        return f"{self.analysis}{people}{times}"
+
+
+def _added(origins: Sequence[tuple[tuple[CurveOrigin, ...], int]]) -> tuple[CurveOrigin, ...]:
+    """Return the origins of a composition: (origins of a curve, how often it occurs)."""
+    counted: Counter[CurveOrigin] = Counter()
+    for each, count in origins:
+        for origin in each:
+            counted[origin._replace(collections=1)] += origin.collections * count
+    return tuple(one._replace(collections=number) for one, number in counted.items())
+
+
+def _check_count(count: int) -> None:
+    """Raise PrivacyError unless so many collections can be composed."""
+    if not 1 <= count <= MOST_COLLECTIONS:
+        raise PrivacyError.of(
+            "count", "accountant.whole-between", value=count, low=1, high=MOST_COLLECTIONS
+        )
+
+
 @checked_class
-@dataclass(frozen=True)
-class PrivacyCurve(Plotted):
+@dataclass(frozen=True, eq=False, repr=False)
+class PrivacyCurve(Displayed):
     """An upper bound of delta as a function of epsilon, which can be composed.
 
     `one * other` is the curve of two independent collections, and `curve**k` of k alike.
-    `privacy_curve` creates curves; a notebook shows `plot()`.
+    `privacy_curve` creates curves; a notebook shows a table of some values, and `plot()` draws
+    the curve.
 
     Attributes
     ----------
     forward, backward : LossLaw
         The law of the privacy loss in either order of the two neighbors; the same object if they
         are alike.
+    origins : tuple of CurveOrigin
+        The analyses, assumptions, crowds, and numbers of collections that the curve is a bound
+        for; () if it was made of laws from elsewhere.
 
     References
     ----------
@@ -224,17 +275,63 @@ class PrivacyCurve(Plotted):
     >>> from incrowd import accountant
     >>> flip = accountant.BitFlip.from_epsilon(2.0)
     >>> week = accountant.privacy_curve("seat", flip, crowd=10_000)
-    >>> (week**52).delta(1.0) < 1e-6  # a year of weekly collections
-    True
+    >>> week**52  # doctest: +ELLIPSIS
+    PrivacyCurve(epsilon=0.7... at delta=1e-06; seat, 10,000 people, 52 collections; whole-crowd)
+    >>> (week**52).delta([0.7, 1.0]) < [1e-4, 1e-6]
+    array([ True,  True])
     """
 
     forward: LossLaw
     backward: LossLaw
-    drawn_by: ClassVar[str] = "incrowd.presentation.plots:of_curve"
+    origins: tuple[CurveOrigin, ...] = ()
 
     def __repr__(self) -> str:
-        at = ", ".join(f"delta={self.delta(each):.3g} at epsilon {each:g}" for each in SHOWN)
-        return f"PrivacyCurve({at})"
+        origin = "; ".join(filter(None, (self._origin, self._assumed)))
+        return f"PrivacyCurve({self._value}{f'; {origin}' if origin else ''})"
+
+    @property
+    def _value(self) -> str:
+        """Epsilon at a usual delta, or delta at epsilon 1 if the curve does not reach that."""
+        try:
+            return f"epsilon={rounded_up(self.epsilon(SHOWN))} at delta={SHOWN:g}"
+        except PrivacyError:
+            return f"delta={rounded_up(self.delta(1.0))} at epsilon=1"
+
+    @property
+    def _origin(self) -> str:
+        if len(self.origins) > 2:
+            number = sum(each.collections for each in self.origins)
+            return f"{number:,} collections of {len(self.origins)} kinds"
+        return " and ".join(map(str, self.origins))
+
+    @property
+    def _assumed(self) -> str:
+        codes = " and ".join(dict.fromkeys(each.assumption for each in self.origins))
+        return codes if self._proved else f"{codes}, not a guarantee"
+
+    @property
+    def _proved(self) -> bool:
+        return not any(each.analysis in NOT_PROVED for each in self.origins)
+
+    @property
+    def label(self) -> str:
+        """What the curve is, in a picture."""
+        if not self._proved:
+            return f"{self._origin}: a lower bound for the worst crowd ({self._assumed})"
+        assumed = f" ({self._assumed})" if self._assumed else ""
+        return ": ".join(filter(None, (self._origin, f"upper bound{assumed}")))
+
+    def rows(self) -> DisplayRows:
+        """Return epsilon at some values of delta, and what the curve is a bound for."""
+        values = ((f"epsilon at delta = {each:g}", self._epsilon_text(each)) for each in LISTED)
+        return (
+            *values,
+            ("bound", self._origin or "of these laws of the privacy loss"),
+            ("assumption", self._assumed or "not stated"),
+        )
+
+    def _epsilon_text(self, delta: float) -> str:
+        return rounded_up(self.epsilon(delta)) if delta >= 2 * self.doubt else "below rounding"
 
     @classmethod
     def of(cls, curves: Sequence[tuple[PrivacyCurve, int]]) -> PrivacyCurve:
@@ -249,21 +346,26 @@ class PrivacyCurve(Plotted):
         Raises
         ------
         PrivacyError
-            If there are none.
+            If there are none, or more than a billion collections.
         """
         if not curves:
             raise PrivacyError.of("curves", "accountant.no-curves", value=curves)
+        for _, count in curves:
+            _check_count(count)
         forward = composed([(curve.forward, count) for curve, count in curves])
+        origins = _added([(curve.origins, count) for curve, count in curves])
         if all(curve.backward is curve.forward for curve, _ in curves):
-            return cls(forward, forward)
-        return cls(forward, composed([(curve.backward, count) for curve, count in curves]))
+            return cls(forward, forward, origins)
+        backward = composed([(curve.backward, count) for curve, count in curves])
+        return cls(forward, backward, origins)
 
     def __mul__(self, other: PrivacyCurve) -> PrivacyCurve:
         """Compose two independent collections."""
         forward = self.forward.times(other.forward)
+        origins = _added([(self.origins, 1), (other.origins, 1)])
         if self.backward is self.forward and other.backward is other.forward:
-            return PrivacyCurve(forward, forward)
-        return PrivacyCurve(forward, self.backward.times(other.backward))
+            return PrivacyCurve(forward, forward, origins)
+        return PrivacyCurve(forward, self.backward.times(other.backward), origins)
 
     def __pow__(self, count: int) -> PrivacyCurve:
         """Compose `count` collections of the same kind.
@@ -271,20 +373,33 @@ class PrivacyCurve(Plotted):
         Raises
         ------
         PrivacyError
-            If count < 1.
+            Unless count is from 1 to a billion.
         """
-        if count < 1:
-            raise PrivacyError.of("count", "accountant.whole-from-1", value=count)
+        _check_count(count)
         return PrivacyCurve.of([(self, count)])
 
-    def delta(self, epsilon: float) -> float:
+    @overload
+    def delta(self, epsilon: float) -> float: ...
+
+    @overload
+    def delta(self, epsilon: NumberArray) -> FloatArray: ...
+
+    def delta(self, epsilon: float | NumberArray) -> float | FloatArray:
         """Return an upper bound of delta at epsilon, for the worse of the two orders.
+
+        Parameters
+        ----------
+        epsilon : float or array of float
+            Of any shape; each value of an array gives the same result as by itself.
 
         Raises
         ------
         PrivacyError
             If epsilon is not a number.
         """
+        return elementwise(self._delta, epsilon=epsilon)
+
+    def _delta(self, epsilon: float) -> float:
         if math.isnan(epsilon):
             raise PrivacyError.of("epsilon", "accountant.no-epsilon", value=epsilon)
         return max(self.forward.delta(epsilon), self.backward.delta(epsilon))
@@ -294,28 +409,72 @@ class PrivacyCurve(Plotted):
         """The part of the bound that only allows for rounding and for tails that were cut."""
         return max(self.forward.doubt, self.backward.doubt)
 
-    def epsilon(self, delta: float) -> float:
+    @overload
+    def epsilon(self, delta: float) -> float: ...
+
+    @overload
+    def epsilon(self, delta: NumberArray) -> FloatArray: ...
+
+    def epsilon(self, delta: float | NumberArray) -> float | FloatArray:
         """Return the smallest epsilon at which the bound of delta is at most `delta`.
+
+        Parameters
+        ----------
+        delta : float or array of float
+            Of any shape; each value of an array gives the same result as by itself.
 
         Raises
         ------
         PrivacyError
             If no finite epsilon reaches it, or unless 0 < delta < 1.
         """
+        return elementwise(self._epsilon, delta=delta)
+
+    def _epsilon(self, delta: float) -> float:
         if not 0 < delta < 1:
             raise PrivacyError.of("delta", "shared.between-0-and-1", value=delta)
         highest = max(self.forward.losses[-1], self.backward.losses[-1])
-        if self.delta(highest) > delta:
-            least = self.delta(highest)
+        if self._delta(highest) > delta:
+            least = self._delta(highest)
             raise PrivacyError.of(
                 "delta", "accountant.delta-of-composition", value=delta, least=least
             )
-        if self.delta(0.0) <= delta:
+        if self._delta(0.0) <= delta:
             return 0.0
-        epsilon = root(lambda e: self.delta(e) - delta, 0.0, highest, close=1e-12)
-        while self.delta(epsilon) > delta:
+        epsilon = root(lambda e: self._delta(e) - delta, 0.0, highest, close=1e-12)
+        while self._delta(epsilon) > delta:
             epsilon = epsilon * (1 + 1e-12) + 1e-12
         return float(epsilon)
+
+    def plot(self, *others: PrivacyCurve, library: PlotLibrary | None = None) -> Any:
+        """Draw delta against epsilon, down to a delta of 1e-12, on a logarithmic scale.
+
+        Parameters
+        ----------
+        *others : PrivacyCurve
+            Curves to draw in the same picture, such as that of "outlier", which no bound for every
+            crowd can be below.
+        library : "altair", "matplotlib", or None
+            What draws it. None for altair if it is installed, and otherwise matplotlib.
+
+        Returns
+        -------
+        altair.Chart or matplotlib.axes.Axes
+            The picture, which a notebook shows; its methods change and save it.
+
+        Raises
+        ------
+        UsageError
+            If the library, or with None either, is not installed.
+        """
+        return curves_plot([each._line for each in (self, *others)], library)
+
+    @property
+    def _line(self) -> CurveLine:
+        """The points of the curve in a picture."""
+        last = max(self.epsilon(max(LEAST_DELTA, 2 * self.doubt)), math.ulp(1.0))
+        epsilons = np.linspace(0.0, last, POINTS)
+        return CurveLine(self.label, epsilons.tolist(), self.delta(epsilons).tolist())
 
 
 DeltaFunction = Callable[[float], float]

@@ -32,6 +32,7 @@ from incrowd.accountant.schema import Contribution, Schema, SchemaCounts
 from incrowd.accountant.shifts import shift_curve
 
 STEPS = 12  # grid points per standard deviation of a collection's privacy loss
+MOST_STEPS = 1000
 DENSE, DEEP = 2.0, 5.0  # standard deviations in which every grid point is computed: `all_dots`
 FEW = 3  # with more bits than this, the tolerance of each one is reduced
 FEWEST_STEPS = 3  # for a schema that adds little to the others

@@ -269,7 +269,8 @@ def from_losses(losses: Mapping[str, Any]) -> PrivacyCurve:
         if not len(mass):
             raise PrivacyError.of(f"{order}_mass", "accountant.no-mass")
         laws.append(_law(int(first) + np.arange(len(mass)), mass, float(infinite[0]), step))
-    return PrivacyCurve(*laws)
+    forward, backward = laws
+    return PrivacyCurve(forward, backward)
 
 
 def _orders(curve: PrivacyCurve) -> tuple[LossLaw, LossLaw]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple, TypeVar
 
 from incrowd.accountant.additive import AdditiveNoise
 from incrowd.accountant.channels.answers import takes_answers
-from incrowd.accountant.channels.base import ROUNDING, Channel
+from incrowd.accountant.channels.base import ROUNDING, Channel, rounded_up
 from incrowd.accountant.channels.bit_flip import DENOMINATOR, BitFlip, is_flip
 from incrowd.arguments import checked_class, presentable, works
-from incrowd.errors import ArgumentError, PrivacyError
+from incrowd.errors import ArgumentError, PrivacyError, quantity
 
 
 @checked_class
@@ -208,6 +208,7 @@ def log_ratio(one: int, other: int) -> float:
 
 
 MOST_FREE_BITS = 64
+MOST_PEOPLE = 10**15  # the tests go up to it
 FREE_BIT = Domain(1, 0, 1)
 
 __all__ = [
@@ -230,6 +231,12 @@ class Schema(NamedTuple):
     parts : tuple of (Part, int)
         Each part and how often it occurs. Use `Schema.of` to create it from a list of parts.
 
+    Raises
+    ------
+    PrivacyError
+        If there is no part, there are more than 64 yes/no questions, or a channel does not fit
+        its domain.
+
     Examples
     --------
     >>> from incrowd.accountant import BitFlip, Domain, KAry, Part, Schema
@@ -240,6 +247,23 @@ class Schema(NamedTuple):
     """
 
     parts: tuple[tuple[Part, int], ...]
+
+    def __post_init__(self) -> None:
+        """Raise PrivacyError unless there are parts, and all channels fit."""
+        bits = sum(count for part, count in self.parts if part.domain == FREE_BIT)
+        if not self.parts or bits > MOST_FREE_BITS:
+            raise PrivacyError.of(
+                "bits", "accountant.number-of-free-bits", value=bits, most=MOST_FREE_BITS
+            )
+        for part, _ in self.parts:
+            check_part(part)
+            if part.channel.alone and sum(count for _, count in self.parts) > 1:
+                name = part.channel.description
+                raise PrivacyError.of("parts", "accountant.alone-in-a-report", channel=name)
+
+    def __repr__(self) -> str:
+        names = shortened(", ".join(f"{count} x {part.channel}" for part, count in self.parts))
+        return f"Schema({names}; local epsilon {rounded_up(self.local_epsilon)})"
 
     @classmethod
     def of(cls, parts: Iterable[Part]) -> Schema:
@@ -263,17 +287,7 @@ class Schema(NamedTuple):
                     "parts", "shared.no-argument", value=presentable(part), wanted=works("Part")
                 )
         counted = Counter(parts)
-        bits = sum(count for part, count in counted.items() if part.domain == FREE_BIT)
-        if not counted or bits > MOST_FREE_BITS:
-            raise PrivacyError.of(
-                "bits", "accountant.number-of-free-bits", value=bits, most=MOST_FREE_BITS
-            )
-        for part in counted:
-            check_part(part)
-            if part.channel.alone and len(parts) > 1:
-                name = part.channel.description
-                raise PrivacyError.of("parts", "accountant.alone-in-a-report", channel=name)
-        return cls(tuple(sorted(counted.items(), key=repr)))
+        return cls(tuple(sorted(counted.items(), key=_spelled_out)))
 
     @classmethod
     def uniform(cls, domains: Iterable[Domain], channel: Channel) -> Schema:
@@ -301,7 +315,7 @@ K = TypeVar("K", Schema, AdditiveNoise)
 
 
 @checked_class
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Contribution:
     """Everything that one person sends: schemas, and how many independent reports of each.
 
@@ -350,6 +364,16 @@ class Contribution:
         """Raise PrivacyError unless redraws is a finite number of at least 0."""
         if not 0 <= self.redraws < math.inf:
             raise PrivacyError.of("redraws", "accountant.finite-from-0", value=self.redraws)
+
+    def __repr__(self) -> str:
+        named = sum(copies for _, copies in self.linked)
+        numbers = (
+            (self.copies - named, "reports in a crowd"),
+            (named, "reports with a name"),
+            (self.shifted, "shifted counts"),
+        )
+        sent = ", ".join(quantity(number, what) for number, what in numbers if number) or "nothing"
+        return f"Contribution({sent}; local epsilon {rounded_up(self.local_epsilon)})"
 
     @classmethod
     def of(cls, schema: Schema, copies: int = 1, *, linked: bool = False) -> Contribution:
@@ -435,11 +459,33 @@ def _together(
     counted: Counter[K] = Counter()
     for each, number in one + other:
         counted[each] += number
-    return tuple(sorted(counted.items(), key=repr))
+    return tuple(sorted(counted.items(), key=_spelled_out))
+
+
+def _spelled_out(value: object) -> str:
+    """Return everything that a value consists of, as text to sort by; `repr` leaves much out."""
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [each.name for each in fields(value)]
+    elif isinstance(value, tuple):
+        names = list(getattr(value, "_fields", ()))
+        if not names:
+            return f"({', '.join(map(_spelled_out, value))})"
+    else:
+        return repr(value)
+    parts = (f"{name}={_spelled_out(getattr(value, name))}" for name in names)
+    return f"{type(value).__name__}({', '.join(parts)})"
+
+
+WIDEST = 60  # characters of the channels in the text of a schema
+
+
+def shortened(text: str) -> str:
+    """Return a text that is short enough for `repr`."""
+    return text if len(text) <= WIDEST else f"{text[: WIDEST - 4]} ..."
 
 
 @checked_class
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Alternatives:
     """Everything that one person sends, if the affected reports depend on which answers change.
 
@@ -451,6 +497,11 @@ class Alternatives:
     each : tuple of Contribution
         The alternatives. Two may be equal, for instance if their noise is equal: their order does
         not depend on the noise.
+
+    Raises
+    ------
+    PrivacyError
+        If there is none.
 
     Notes
     -----
@@ -466,6 +517,15 @@ class Alternatives:
     """
 
     each: tuple[Contribution, ...]
+
+    def __post_init__(self) -> None:
+        """Raise PrivacyError if there is no alternative."""
+        if not self.each:
+            raise PrivacyError.of("each", "accountant.no-alternatives")
+
+    def __repr__(self) -> str:
+        number = quantity(len(self.each), "contributions")
+        return f"Alternatives({number}; local epsilon {rounded_up(self.local_epsilon)})"
 
     def also(self, other: AnyContribution) -> Alternatives:
         """Return both together, for changes of answers that are independent of each other."""
@@ -503,9 +563,11 @@ def as_contribution(sent: Sendable) -> Contribution:
 
 
 def check_crowd(crowd: int) -> None:
-    """Raise PrivacyError if the crowd is below 2."""
+    """Raise PrivacyError if the crowd is below 2, or larger than double precision can count."""
     if crowd < 2:
         raise PrivacyError.of("crowd", "accountant.small-crowd", value=crowd)
+    if crowd > MOST_PEOPLE:
+        raise PrivacyError.of("crowd", "accountant.large-crowd", value=crowd, most=MOST_PEOPLE)
 
 
 def check_epsilon(epsilon: float) -> None:

@@ -23,6 +23,7 @@ from incrowd.files import replaced
 if TYPE_CHECKING:
     from incrowd.accountant.certificates import Assessment
     from incrowd.accountant.channels.bit_flip import BitFlip
+    from incrowd.accountant.codes import AnalysisName
     from incrowd.accountant.schema import Contribution
     from incrowd.plans import Message
     from incrowd.plans.plan import Assumption
@@ -188,7 +189,9 @@ def delta(
     """
     from incrowd.accountant.channels.bit_flip import BitFlip
 
-    _show(setting, BitFlip.at_least(noise), setting.wanted("epsilon", epsilon), analysis, json)
+    _show(
+        setting, BitFlip.at_least(noise), setting.wanted("epsilon", epsilon), _name(analysis), json
+    )
 
 
 @app.command()
@@ -213,10 +216,11 @@ def epsilon(
     wanted = setting.wanted("delta", delta)
     sent = setting.sent(channel)
 
-    def epsilon_of(analysis: str) -> float:
+    def epsilon_of(analysis: AnalysisName) -> float:
         return smallest_epsilon(analysis, sent, setting.crowd, wanted)
 
-    _show(setting, channel, epsilon_of(analysis), analysis, json, epsilon_of)
+    name = _name(analysis)
+    _show(setting, channel, epsilon_of(name), name, json, epsilon_of)
 
 
 @app.command()
@@ -248,8 +252,8 @@ def noise(
     target = setting.wanted("delta", delta) if eta is None else eta
     find = smallest_noise if eta is None else smallest_noise_for_eta
     with working("searching for the smallest noise"):
-        channel = find(analysis, setting.sent, setting.crowd, wanted, target)
-    _show(setting, channel, wanted, analysis, json)
+        channel = find(_name(analysis), setting.sent, setting.crowd, wanted, target)
+    _show(setting, channel, wanted, _name(analysis), json)
 
 
 @app.command()
@@ -307,11 +311,18 @@ def curve(
     say(" ".join(map(str, map(assumption_sentence, assumed))))
 
 
+def _name(analysis: str) -> AnalysisName:
+    """Return the name of an analysis. Raises PrivacyError if it is unknown."""
+    from incrowd.accountant.analyses import analysis as registered
+
+    return registered(analysis).name
+
+
 def _show(
     setting: Setting,
     channel: BitFlip,
     epsilon: float,
-    analysis: str,
+    analysis: AnalysisName,
     json: bool,
     epsilon_of: Any = None,
 ) -> None:
@@ -335,8 +346,8 @@ def _show(
     comparison = table(title, "analysis", "epsilon", "delta", "eta")
     comparison.add_column("kind")
     with working("comparing the analyses"):
-        for other in REGISTERED:
-            comparison.add_row(*_row(other, requested, sent, epsilon_of))
+        for other in REGISTERED.values():
+            comparison.add_row(*_row(other.name, requested, sent, epsilon_of))
     out.print(comparison)
     for name, order in (("presence", requested.presence), ("absence", requested.absence)):
         if order:
@@ -347,7 +358,7 @@ def _show(
 
 
 def _row(
-    analysis: str, requested: Assessment, sent: Contribution, epsilon_of: Any
+    analysis: AnalysisName, requested: Assessment, sent: Contribution, epsilon_of: Any
 ) -> tuple[str, ...]:
     """Return one analysis as a row of the table, or the reason why it gives no figure."""
     from incrowd import number_text

@@ -10,7 +10,7 @@ from functools import partial
 
 from incrowd.accountant.analyses import LOCAL, Analysis, plannable
 from incrowd.accountant.certificates import Certificate, certify, smallest_epsilon
-from incrowd.accountant.codes import WorstPair
+from incrowd.accountant.codes import AnalysisName, WorstPair
 from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.schema import AnyContribution
 from incrowd.errors import PlanFileError, PrivacyError
@@ -48,7 +48,7 @@ def planned(
 
 
 def certified(
-    by: str,
+    by: AnalysisName,
     seen: Callable[[CountsView], AnyContribution],
     crowd: int | None,
     epsilon: float,

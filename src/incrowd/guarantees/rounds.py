@@ -6,6 +6,7 @@ from functools import partial
 
 from incrowd.accountant.analyses import analysis
 from incrowd.accountant.certificates import smallest_epsilon
+from incrowd.accountant.codes import AnalysisName
 from incrowd.accountant.schema import AnyContribution
 from incrowd.catalog.sentences import FileDigest
 from incrowd.errors import PlanError, PrivacyError
@@ -65,7 +66,9 @@ def check_left(ledger: Ledger, plan: Plan) -> None:
         )
 
 
-def _epsilon(by: str, everything: AnyContribution, crowd: int | None, delta: float) -> float:
+def _epsilon(
+    by: AnalysisName, everything: AnyContribution, crowd: int | None, delta: float
+) -> float:
     """Return the smallest epsilon at that delta; the local one if no crowd hides a person."""
     local = everything.local_epsilon
     if not analysis(by).shuffled or _alone(crowd):

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from incrowd.accountant.analyses import analysis, plannable
 from incrowd.accountant.analyses.base import Analysis
 from incrowd.accountant.certificates import certify, smallest_epsilon
+from incrowd.accountant.codes import AnalysisName
 from incrowd.accountant.schema import AnyContribution
 from incrowd.catalog.sentences import Sentence, joined, sentence
 from incrowd.errors import IncrowdWarning, PrecisionError, PrivacyError
@@ -254,7 +255,7 @@ def _people(earlier: EarlierPlan, now: Survey) -> Sentence:
     return Sentence("planner.people-of-round-hidden", counts | more)
 
 
-def _spent(by: str, before: AnyContribution, crowd: int | None, delta: float) -> Sentence:
+def _spent(by: AnalysisName, before: AnyContribution, crowd: int | None, delta: float) -> Sentence:
     """Return the epsilon that earlier rounds have spent in a crowd."""
     try:
         epsilon = smallest_epsilon(by, before, crowd, delta)

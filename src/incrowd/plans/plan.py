@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from incrowd import views
-from incrowd.accountant.codes import NOT_PROVED, AssumptionCode, WorstPair
+from incrowd.accountant.codes import NOT_PROVED, AnalysisName, AssumptionCode, WorstPair
 from incrowd.catalog.sentences import FileDigest, Sentence, sentence, translatable
 from incrowd.errors import PathPart, PlanFileError, SurveyError, Unfit, UsageError
 from incrowd.plans.digests import FileKind, FileModel, canonical, digest_of, read_json
@@ -30,7 +30,7 @@ from incrowd.plans.message import SERVICES, Message, Messages, place
 from incrowd.survey import Survey
 from incrowd.survey.merging import Merge, merged_questions
 from incrowd.survey.reasons import wording
-from incrowd.survey.toml import Real
+from incrowd.survey.toml import REGISTERED, Real
 
 FORMAT: Final = "incrowd plan 1"
 _FILES = FileKind("plan", PlanFileError, sentence("plans.no-plan"), sentence("plans.make-plan"))
@@ -135,7 +135,7 @@ class Guarantee(FileModel):
     creates guarantees.
     """
 
-    analysis: str = Field(min_length=1)
+    analysis: Annotated[AnalysisName, REGISTERED] = Field(min_length=1)
     epsilon: LeftEpsilon
     delta: Real = Field(ge=0, lt=1)
     certified_delta: Real = Field(ge=0, le=1)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, FiniteFloat
+from pydantic import AfterValidator, BaseModel, ConfigDict, FiniteFloat, GetPydanticSchema
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import (
@@ -37,6 +37,9 @@ def _with_one_zero(number: float) -> float:
 # Canonical JSON writes -0.0 as 0, so plans that differ only in this have the same digest. What is
 # derived from their numbers, such as the names of answers, must therefore be the same as well.
 Real = Annotated[FiniteFloat, AfterValidator(_with_one_zero)]
+# Of a name that code registers, such as that of an analysis: a file may hold any text, which the
+# registry checks.
+REGISTERED = GetPydanticSchema(lambda _, of_type: of_type(str))
 
 
 class Mistake(ValueError):

@@ -8,17 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
+from incrowd.accountant.codes import AnalysisName
 from incrowd.survey.codes import Codes
 from incrowd.survey.formulas import Formula, meant
 from incrowd.survey.layout import QuestionMatrix, QuestionSection, SurveyFrame
 from incrowd.survey.participation import MOST_PEOPLE, ExpectedAnswers, Participation
 from incrowd.survey.question import AnyQuestion
 from incrowd.survey.questions import Question
-from incrowd.survey.toml import Frozen, Real
+from incrowd.survey.toml import REGISTERED, Frozen, Real
 from incrowd.survey.words import LANGUAGE, Tag
 
 MOST_COPIES = 10_000
@@ -45,7 +46,9 @@ class Privacy(Frozen):
 
     epsilon: Real = Field(gt=0, strict=True)
     delta: Real = Field(default=1e-6, gt=0, lt=1, strict=True)
-    analysis: str = Field(default="shuffle", min_length=1, strict=True)
+    analysis: Annotated[AnalysisName, REGISTERED] = Field(
+        default="shuffle", min_length=1, strict=True
+    )
     local_epsilon: Real | None = Field(
         default=None, gt=0, strict=True, exclude_if=lambda cap: cap is None
     )

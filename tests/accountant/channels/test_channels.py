@@ -23,7 +23,7 @@ from incrowd.accountant.channels.k_ary import KAry
 from incrowd.accountant.channels.rappor import Rappor, TwoStage
 from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.channels.warner import Warner
-from incrowd.errors import PrivacyError
+from incrowd.errors import PrivacyError, Unusable
 from incrowd.kernels.axes import transform
 from tests.accountant.channels.conftest import HALF, bits, flips, fractions_of, inner, k_ary
 from tests.conftest import examples
@@ -248,7 +248,7 @@ def test_one_time_rappor_is_the_permanent_stage():
     ],
 )
 def test_wrong_channels_are_refused_by_name(make, field):
-    with pytest.raises(PrivacyError) as caught:
+    with pytest.raises(Unusable) as caught:
         make()
     assert caught.value.problems[0].field == field
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from incrowd.accountant.channels.bit_flip import BitFlip
-from incrowd.accountant.codes import AssumptionCode, WorstPair
+from incrowd.accountant.codes import AnalysisName, AssumptionCode, WorstPair
 from incrowd.accountant.curves import STEPS
 from incrowd.accountant.numerics.positive_part import DeltaBounds
 from incrowd.accountant.numerics.precision import LEAST_DELTA
@@ -55,12 +55,16 @@ class Analysis(ABC):
     in the large-crowd limit.
     """
 
-    name: str
+    name: AnalysisName
     assumption: AssumptionCode
     proved: bool = True
     shuffled: bool = True
     scalable: bool = True
     below_limit: float = 1.0
+
+    def __repr__(self) -> str:
+        kind = "guarantee" if self.proved else "not a guarantee"
+        return f"{type(self).__name__}({self.assumption}; {kind})"
 
     @abstractmethod
     def certificate(self, sent: Contribution, crowd: int, epsilon: float) -> AnalysisResult:

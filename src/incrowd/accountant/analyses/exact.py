@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from incrowd.accountant import enumeration, one_bit
 from incrowd.accountant.analyses.base import AnalysisResult
 from incrowd.accountant.analyses.composing import Composing
@@ -16,7 +18,7 @@ from incrowd.accountant.one_bit import WORST_TOLERANCE, typical_spread, worst_cr
 from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Schema, as_flip, flip_of
 from incrowd.errors import PrivacyError
 
-NAME = "exact"
+NAME: Final = "exact"
 MOST_BITS = 5
 NEAR = 1e-6  # as a share of the local epsilon
 FEW_PEOPLE = 1000  # in up to so many, the very worst collection of one bit is quick to find

@@ -52,6 +52,7 @@ ExactIntegers = npt.NDArray[np.object_]  # Python integers: products of stages c
 PackedBits = npt.NDArray[np.uint8]  # rows of bits, bit i of a row in byte i // 8 at place i % 8
 AnswerCodes = npt.NDArray[np.int64]  # numbers of answers
 
+MOST_COUNTED = 2**15  # bits whose joint counts have a matrix
 ROUNDING = OPERATIONS  # the relative error of a logarithm of a ratio
 
 
@@ -286,10 +287,12 @@ class Channel(ABC):
         Raises
         ------
         PrivacyError
-            If bits < 1.
+            Unless bits is from 1 to 2^15.
         """
-        if bits < 1:
-            raise PrivacyError.of("bits", "accountant.whole-from-1", value=bits)
+        if not 1 <= bits <= MOST_COUNTED:
+            raise PrivacyError.of(
+                "bits", "accountant.whole-between", value=bits, low=1, high=MOST_COUNTED
+            )
         zero, one = self.set_rates
         matrix = np.eye(1 + bits)
         matrix[1:, 0] = zero

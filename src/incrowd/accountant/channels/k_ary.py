@@ -11,6 +11,7 @@ import numpy as np
 
 from incrowd.accountant.channels.answers import AnswerChannel, AnswerNumbers, Laws
 from incrowd.accountant.channels.base import (
+    ROUNDING,
     AnswerCodes,
     ChannelMatrix,
     Coins,
@@ -30,6 +31,8 @@ from incrowd.accountant.channels.bit_flip import (
 from incrowd.arguments import checked_class, presentable
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import PrivacyError
+
+MOST_OPTIONS = 2**31  # so that the denominator is below 2^63
 
 
 @checked_class
@@ -185,6 +188,11 @@ class KAry(AnswerChannel):
         return math.log1p((same - other) / other), 0.0
 
     @property
+    def log_ratios(self) -> list[float]:
+        """The largest log-likelihood ratio, which is that of every report, rounded up."""
+        return [self.losses[0] * (1 + ROUNDING)]
+
+    @property
     def log_phis(self) -> tuple[float, float]:
         """ln E[P(s|x) / P(s|x')] of two answers, and 0."""
         same, other = self.weights
@@ -242,7 +250,7 @@ class KAry(AnswerChannel):
 
 def _check_options(options: object) -> None:
     """Raise PrivacyError unless there are at least two options."""
-    if type(options) is not int or options < 2:
+    if type(options) is not int or not 2 <= options <= MOST_OPTIONS:
         raise PrivacyError.of("options", "accountant.few-options", value=presentable(options))
 
 

@@ -1,0 +1,34 @@
+"""The public names for type checkers; `python -m tests.oracles.public_names` writes it."""
+
+from incrowd.accountant.added import added_noise as added_noise
+from incrowd.accountant.additive import AdditiveNoise as AdditiveNoise
+from incrowd.accountant.analyses import ANALYSES as ANALYSES
+from incrowd.accountant.certificates import Assessment as Assessment
+from incrowd.accountant.certificates import Certificate as Certificate
+from incrowd.accountant.certificates import assess as assess
+from incrowd.accountant.certificates import certify as certify
+from incrowd.accountant.certificates import privacy_curve as privacy_curve
+from incrowd.accountant.certificates import smallest_delta as smallest_delta
+from incrowd.accountant.certificates import smallest_epsilon as smallest_epsilon
+from incrowd.accountant.certificates import smallest_noise as smallest_noise
+from incrowd.accountant.channels.answers import AnswerChannel as AnswerChannel
+from incrowd.accountant.channels.base import Channel as Channel
+from incrowd.accountant.channels.bit import Bit as Bit
+from incrowd.accountant.channels.bit_flip import BitFlip as BitFlip
+from incrowd.accountant.channels.hidden_sample import HiddenSample as HiddenSample
+from incrowd.accountant.channels.k_ary import KAry as KAry
+from incrowd.accountant.channels.rappor import Rappor as Rappor
+from incrowd.accountant.channels.rappor import TwoStage as TwoStage
+from incrowd.accountant.channels.simmons import Simmons as Simmons
+from incrowd.accountant.channels.warner import Warner as Warner
+from incrowd.accountant.composition import PrivacyCurve as PrivacyCurve
+from incrowd.accountant.exchange import from_dp_accounting as from_dp_accounting
+from incrowd.accountant.exchange import from_losses as from_losses
+from incrowd.accountant.exchange import pair_curve as pair_curve
+from incrowd.accountant.exchange import to_dp_accounting as to_dp_accounting
+from incrowd.accountant.exchange import to_losses as to_losses
+from incrowd.accountant.schema import Alternatives as Alternatives
+from incrowd.accountant.schema import Contribution as Contribution
+from incrowd.accountant.schema import Domain as Domain
+from incrowd.accountant.schema import Part as Part
+from incrowd.accountant.schema import Schema as Schema
