@@ -3,7 +3,8 @@
 A page is one script: its sh and python blocks, and the toml blocks that name a file in their
 first line, run in their order in a folder of their own. Other toml blocks are surveys, or parts
 of one. A mark before a block says when: `slow` with the slow tests, `fresh` in a fresh copy of
-the repository, where the whole page is run. Blocks of text are only looked at.
+the repository, where the whole page is run; `install` in the check before a release alone. The
+texts of the first page are what its commands print; with the mark `random`, up to the noise.
 """
 
 import os
@@ -84,6 +85,7 @@ def run(text, folder, **environment):
     command = ["bash", "-e", "-u", "-o", "pipefail", "-x", "-c", text]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-5000:]}"
+    return done.stdout + done.stderr
 
 
 def in_folder(page, tmp_path, *marks):
@@ -96,6 +98,57 @@ def in_folder(page, tmp_path, *marks):
 
 def named(page):
     return page.name if page.parent == ROOT / "docs" else str(page.relative_to(ROOT))
+
+
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def printed(expected, output, *, random=False):
+    """Whether a text of a page is in an output, part by part between lines of dots.
+
+    random: whether the noise is in its numbers. Each then may differ by four standard errors of
+    the page's shares, 1.5 percentage points, and a number of people by 3%.
+    """
+    whole = " ".join(output.split())
+    for part in expected.split("\n...\n"):
+        words = " ".join(part.split())
+        pattern = NUMBER.sub("#", words)
+        place = NUMBER.sub("#", whole).find(pattern)
+        if not random:
+            place = whole.find(words)
+        if place < 0:
+            return False
+        if random:
+            before = NUMBER.sub("#", whole)[:place].count("#")
+            numbers = NUMBER.findall(whole)[before : before + pattern.count("#")]
+            for shown, real in zip(NUMBER.findall(words), numbers, strict=True):
+                one, other = (float(each.replace(",", "")) for each in (shown, real))
+                if abs(one - other) > max(1.5, 0.03 * one):
+                    return False
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [ROOT / "docs" / "first-survey.md"], ids=named)
+def test_the_outputs_of_a_page_are_what_its_commands_print(page, tmp_path):
+    output, texts = "", 0
+    for block in blocks(page):
+        if block.language == "sh" and not block.mark:
+            output = run(block.text, tmp_path)
+        elif block.language == "text":
+            assert printed(block.text, output, random=block.mark == "random"), block.text
+            texts += 1
+    assert texts >= 3
+
+
+def test_an_output_that_is_not_printed_is_found():
+    output = "With 20,000 people:\n  ±0.7  in all\nNo  88.19  0.24\nthe end"
+    assert printed("With 20,000 people: ±0.7 in all\n...\nthe end\n", output)
+    assert not printed("With 20,000 people: ±0.8 in all\n", output)
+    assert not printed("With 20,000 people\n...\nthe beginning\n", output)
+    assert printed("No 87.5 0.24\n", output, random=True)
+    assert not printed("No 80.19 0.24\n", output, random=True)
+    assert not printed("Yes 88.19 0.24\n", output, random=True)
 
 
 def quick(page):
@@ -131,7 +184,7 @@ def test_every_block_says_what_it_is(page):
     found = blocks(page)
     assert len(re.findall(r"^```", page.read_text(), flags=re.MULTILINE)) == 2 * len(found)
     assert {block.language for block in found} <= LANGUAGES
-    assert {block.mark for block in found} <= {"", "slow", "fresh"}
+    assert {block.mark for block in found} <= {"", "slow", "fresh", "install", "random"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
