@@ -65,6 +65,7 @@ def perform(steps: Sequence[Step], checkout: Checkout) -> dict[str, tuple[str, .
 def cloned(folder: Path) -> Checkout:
     """Clone the last commit of this repository into a folder."""
     root = folder / "clone"
+    say("== cloning the last commit")
     run("git", "clone", "--quiet", "--no-local", ROOT, root, folder=folder)
     if run("git", "status", "--porcelain", folder=ROOT).strip():
         say("== changes that are not committed are not part of this check")
