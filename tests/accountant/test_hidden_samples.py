@@ -97,7 +97,7 @@ def sample(channel, rate, blank=None):
 
 
 CASES = one_in(
-    5,
+    6,
     list(product((FLIP, CHOICE, BIT), (Fraction(1, 8), Fraction(1, 2)), (None, 0))),
 )
 
