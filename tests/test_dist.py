@@ -128,7 +128,11 @@ from incrowd import accountant
 
 found = pkgutil.walk_packages(accountant.__path__, "incrowd.accountant.")
 names = ["incrowd.accountant", *(each.name for each in found if ".proved" not in each.name)]
-results = [doctest.testmod(importlib.import_module(name)) for name in names]
+modules = [importlib.import_module(name) for name in names]
+examples = [each for module in modules for each in doctest.DocTestFinder().find(module)]
+# Two functions exchange curves with dp_accounting, and their examples need it.
+examples = [each for each in examples if not each.name.endswith("_dp_accounting")]
+results = [doctest.DocTestRunner().run(each) for each in examples]
 print(sum(each.attempted for each in results), sum(each.failed for each in results))
 """
 
