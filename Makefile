@@ -5,7 +5,8 @@ PEERS := .venv-peers
 BIN := $(VENV)/bin
 CLIENT := clients/js/node_modules
 ACCOUNTANT := packages/accountant
-PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --disable-pip-version-check --quiet
+# Most modules that are installed are never imported: Python compiles the others when they are.
+PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --no-compile --disable-pip-version-check --quiet
 # Both distributions of this repository: no index is asked for the one that the other depends on.
 INSTALL := $(PIP) -e $(ACCOUNTANT) -e
 PROJECTS := pyproject.toml $(ACCOUNTANT)/pyproject.toml constraints.txt
