@@ -8,7 +8,12 @@ import re
 import pytest
 
 from incrowd import Plan, certify
+from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.k_ary import KAry
+from incrowd.accountant.channels.rappor import Rappor
+from incrowd.accountant.channels.simmons import Simmons
+from incrowd.accountant.channels.warner import Warner
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from tests.cli.conftest import SURVEY
 from tests.conftest import one_in, run
@@ -201,3 +206,49 @@ def test_what_figures_assume_is_printed(call, tmp_path):
         "privacy", "delta", "--bits", 1, "--crowd", 90, "--noise", 0.1, "--epsilon", 1
     )
     assert "nothing is assumed about their answers" in out + err
+
+
+# --- other channels ----------------------------------------------------------------------------
+
+OF_A_CHANNEL = [
+    (("--channel", "k-ary", "--keep", "0.8", "--options", "5"), KAry.from_probabilities(0.8, 5)),
+    (("--channel", "warner", "--spinner", "0.7", "--bits", "1"), Warner.from_probability(0.7)),
+    (
+        ("--channel", "simmons", "--unrelated", "0.4", "--prevalence", "0.3", "--bits", "1"),
+        Simmons.from_probabilities(0.4, 0.3),
+    ),
+    (
+        ("--channel", "bit", "--one-if-zero", "0.1", "--one-if-one", "0.8", "--bits", "1"),
+        Bit.from_probabilities(0.1, 0.8),
+    ),
+    (("--channel", "rappor", "--local-epsilon", "2", "--bits", "1"), Rappor.from_epsilon(2.0)),
+]
+
+
+@pytest.mark.parametrize(("options", "channel"), OF_A_CHANNEL, ids=lambda one: str(one)[:30])
+def test_every_channel_has_the_figures_of_the_accountant(call, options, channel):
+    shown = ("--crowd", "150", "--epsilon", "0.3", "--analysis", "blanket", "--json")
+    figures = json.loads(call("privacy", "delta", *options, *shown)[1])
+    assert figures["delta"] == certify("blanket", channel, 150, 0.3).delta.upper
+    assert figures["local_epsilon"] == channel.epsilon
+    wrong = certify("blanket", channel, 151, 0.3).delta.upper
+    assert figures["delta"] != wrong
+
+
+def test_rounds_are_composed_but_what_is_remembered_counts_once(call):
+    shown = ("--crowd", "150", "--epsilon", "0.3", "--json", "--rounds", "3", "--bits", "1")
+    bit = ("--channel", "bit", "--one-if-zero", "0.2", "--one-if-one", "0.8")
+    figures = json.loads(call("privacy", "delta", *bit, *shown)[1])
+    sent = Contribution.of(Schema.of([Part(FREE_BIT, Bit.from_probabilities(0.2, 0.8))]), 3)
+    assert figures["delta"] == certify("shuffle", sent, 150, 0.3).delta.upper
+    kept = ("--channel", "rappor", "--f", "0.5", *bit[2:])
+    figures = json.loads(call("privacy", "delta", *kept, *shown)[1])
+    stage = certify("shuffle", BitFlip.at_least(0.25), 150, 0.3).delta.upper
+    assert figures["delta"] == stage
+
+
+def test_the_noise_of_k_ary_response_is_enough(call):
+    shown = ("--channel", "k-ary", "--options", "4", "--crowd", "300", "--analysis", "blanket")
+    done = call("privacy", "noise", *shown, "--epsilon", "1", "--delta", "1e-3", "--json")
+    figures = json.loads(done[1])
+    assert figures["channel"] == "k-ary" and 0.5e-3 < figures["delta"] <= 1e-3

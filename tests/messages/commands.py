@@ -190,6 +190,18 @@ CASES = {
         "privacy", "delta", "--bits", "2", "--survey", survey_file(folder), *PRIVACY
     ),
     "neither bits nor a survey": privacy("delta", *PRIVACY),
+    "a channel without its probabilities": privacy(
+        *("delta", "--channel", "warner", "--bits", "1", "--crowd", "100", "--epsilon", "1")
+    ),
+    "a channel of answers without options": privacy(
+        *("delta", "--channel", "k-ary", "--keep", "0.8", "--bits", "1", "--crowd", "100"),
+        *("--epsilon", "1"),
+    ),
+    "an unknown channel": privacy("delta", "--channel", "laplace", "--bits", "1", *PRIVACY),
+    "rounds beside those of a survey": lambda folder: command(
+        "privacy", "delta", "--rounds", "2", "--survey", survey_file(folder), *PRIVACY
+    ),
+    "noise that is given and wanted": privacy("noise", "--bits", "2", "--delta", "1e-6", *PRIVACY),
     "65 bits": privacy("delta", "--bits", "65", *PRIVACY),
     "no crowd": privacy("delta", "--bits", "2", "--noise", "0.3", "--epsilon", "1"),
     "eta and delta": privacy(

@@ -791,11 +791,12 @@ def _order(ratios: Ratios, crowd: int, epsilon: float) -> OrderFigures:
 def curves(sent: Sendable, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:
     """Return certified bounds of delta at every epsilon, by analysis; only scalable analyses.
 
-    If counts shift, "local" has none.
+    If counts shift, "local" has none; what is not a guarantee has one for bit flips only.
     """
     sent = as_contribution(sent)
+    flips = all(part.channel.is_flip for part, _ in sent.parts)
     return {
         name: by.bounds(sent, crowd, epsilons)
         for name, by in ANALYSES.items()
-        if by.scalable and (by.shuffled or not sent.shifts)
+        if by.scalable and (by.shuffled or not sent.shifts) and (by.proved or flips)
     }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from incrowd.catalog.sentences import joined
 from incrowd.cli.completion import one_of
 from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.later import CommandGroup
@@ -22,6 +23,7 @@ from incrowd.files import replaced
 
 if TYPE_CHECKING:
     from incrowd.accountant.certificates import Assessment
+    from incrowd.accountant.channels.base import Channel
     from incrowd.accountant.channels.bit_flip import BitFlip
     from incrowd.accountant.codes import AnalysisName
     from incrowd.accountant.schema import Contribution
@@ -40,9 +42,6 @@ app = typer.Typer(
     help="Compute the privacy of noise in a crowd, by every analysis.",
 )
 
-NoiseOption = Annotated[
-    float, typer.Option(help="Probability of flipping a bit, rounded up to n/2^32.")
-]
 BitsOption = Annotated[
     int | None, typer.Option(help="Number of yes/no questions (free bits) in one report.")
 ]
@@ -67,6 +66,16 @@ ColludingOption = Annotated[
 ]
 
 
+LOCAL = "local_epsilon"  # the option of a channel's own epsilon: --epsilon is the crowd's
+OptionsOption = Annotated[
+    int | None, typer.Option(min=2, help="Answers of one question, instead of --bits.")
+]
+AtMostOption = Annotated[
+    int | None, typer.Option(min=1, help="How many of --options a person may choose; default: 1.")
+]
+RoundsOption = Annotated[int | None, typer.Option(min=1, help="Rounds; default: 1.")]
+
+
 class Setting:
     """The questions, crowd and copies that the options or a survey state."""
 
@@ -76,17 +85,25 @@ class Setting:
         survey: SurveyOption = None,
         crowd: CrowdOption = None,
         copies: CopiesOption = None,
+        options: OptionsOption = None,
+        at_most: AtMostOption = None,
+        rounds: RoundsOption = None,
         colluding: ColludingOption = None,
     ) -> None:
         from incrowd.accountant.schema import MOST_FREE_BITS
 
-        if bits is None and survey is None:
+        if bits is None and survey is None and options is None:
             raise UsageError.of("--bits or --survey", "cli.bits-or-survey")
-        if bits is not None and survey is not None:
-            raise UsageError.of("--bits or --survey", "cli.bits-and-survey", value=bits)
+        questions = [value for value in (bits, options) if value is not None]
+        if (questions and survey is not None) or len(questions) > 1:
+            raise UsageError.of("--bits or --survey", "cli.bits-and-survey", value=questions[0])
+        if survey is not None and rounds is not None:
+            raise UsageError.of("--rounds", "cli.rounds-of-survey", value=rounds)
         if bits is not None and not 1 <= bits <= MOST_FREE_BITS:
             raise UsageError.of("--bits", "cli.bits", value=bits, most=MOST_FREE_BITS)
-        self.bits = bits or 0
+        self.bits, self.options, self.at_most = bits or 0, options or 0, at_most
+        self.rounds = rounds or 1
+        self.kind, self.numbers = "", dict[str, float]()  # of the channel; set by `of_a_setting`
         self.survey = load_survey(survey) if survey else None
         self.copies = int(self._value("copies", copies, self.survey, 1))
         people = int(self._value("crowd", crowd, self.survey))
@@ -112,20 +129,36 @@ class Setting:
         """Return an option's value, or that of the survey's privacy."""
         return self._value(name, value, self.survey and self.survey.privacy)
 
-    def sent(self, channel: BitFlip) -> Contribution:
+    def sent(self, channel: Channel) -> Contribution:
         """Return what one person sends in all rounds of a survey and for all her rows, as in a
         plan."""
-        from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema, alternatives
+        from incrowd.accountant.schema import FREE_BIT, Part, alternatives, flip_of
         from incrowd.plans.sent import sent
 
         if self.survey is None:
-            return Contribution.of(Schema.of([Part(FREE_BIT, channel)] * self.bits), self.copies)
+            return self._alone(channel)
+        channel = flip_of(Part(FREE_BIT, channel), "--survey")
         (only,) = alternatives(sent(self.survey, self._messages(self.survey, channel)))
         return only  # joint reports have no alternatives
 
-    def assumptions(self, by: str, channel: BitFlip) -> tuple[Assumption, ...]:
+    def _alone(self, channel: Channel) -> Contribution:
+        """Return the reports of all rounds without a survey. What a device remembers is the same in
+        every round: together they reveal at most what one report of it would."""
+        from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Schema
+
+        domains = [FREE_BIT] * self.bits
+        if self.options:
+            fewest = 1 if self.at_most is None else 0
+            domains = [Domain(self.options, fewest, self.at_most or 1)]
+        rounds = self.rounds
+        if channel.remembers and rounds > 1:
+            channel, rounds = channel.permanent_stage, 1
+        return Contribution.of(Schema.uniform(domains, channel), self.copies * rounds)
+
+    def assumptions(self, by: str, channel: Channel) -> tuple[Assumption, ...]:
         """Return what the figures of an analysis assume."""
         from incrowd.accountant.analyses import analysis
+        from incrowd.accountant.schema import FREE_BIT, Part, flip_of
         from incrowd.guarantees.assumed import assumptions
         from incrowd.plans.ledger import rounds_planned
         from incrowd.plans.plan import Assumption
@@ -135,7 +168,8 @@ class Setting:
             return (Assumption(code=code),)
         privacy = self.survey.privacy.model_copy(update={"analysis": by})
         survey = self.survey.model_copy(update={"privacy": privacy})
-        return assumptions([rounds_planned(survey, self._messages(survey, channel))], code)
+        flip = flip_of(Part(FREE_BIT, channel), "--survey")
+        return assumptions([rounds_planned(survey, self._messages(survey, flip))], code)
 
     def _messages(self, survey: Survey, channel: BitFlip) -> list[Message]:
         """Return one report of all questions, and one of those with permanent responses, with this
@@ -157,17 +191,75 @@ class Setting:
         ]
 
 
+def _device_options() -> list[Parameter]:
+    """Return the option of the channel, and one for each parameter of any channel."""
+    from incrowd.accountant.channels.registry import CHANNELS, parameters
+
+    kinds = [kind.replace(" ", "-") for kind in CHANNELS]
+    which = typer.Option(help=f"One of {', '.join(kinds)}.", autocompletion=one_of(kinds))
+    options = [
+        Parameter(
+            "channel", Parameter.KEYWORD_ONLY, default=kinds[0], annotation=Annotated[str, which]
+        )
+    ]
+    for name in parameters():
+        own = [kind.replace(" ", "-") for kind, one in CHANNELS.items() if name in one.parameters]
+        help = f"Of a channel: {', '.join(own)}."
+        option = LOCAL if name == "epsilon" else name
+        options.append(
+            Parameter(
+                option,
+                Parameter.KEYWORD_ONLY,
+                default=None,
+                annotation=Annotated[float | None, typer.Option(help=help)],
+            )
+        )
+    return options
+
+
+def device(setting: Setting, kind: str, stated: dict[str, float]) -> Channel:
+    """Return the channel of a kind with the stated numbers."""
+    from incrowd.accountant.channels.registry import CHANNELS, channel_of
+
+    kinds = {each.replace(" ", "-"): each for each in CHANNELS}
+    if kind not in kinds:
+        raise UsageError.of("--channel", "shared.use-one-of", value=kind, choices=list(kinds))
+    makers = CHANNELS[kinds[kind]].makers()
+    if {*stated} not in [{*names} for names in makers]:
+        raise UsageError.of(
+            "--channel",
+            "cli.channel-parameters",
+            value=kind,
+            options=joined("shared.or", [_spelled(each) for each in makers]),
+        )
+    if CHANNELS[kinds[kind]].of_answers and not setting.options:
+        raise UsageError.of("--options", "cli.missing-setting")
+    return channel_of(kinds[kind], stated, setting.options)
+
+
+def _spelled(names: tuple[str, ...]) -> str:
+    return " ".join(
+        f"--{(LOCAL if name == 'epsilon' else name).replace('_', '-')}" for name in names
+    )
+
+
 def of_a_setting(command: Callable[..., None]) -> Callable[..., None]:
     """Replace the first parameter of a command, `setting`, with the options of a Setting."""
-    shared = signature(Setting, eval_str=True).parameters.values()
+    shared = list(signature(Setting, eval_str=True).parameters.values())
+    devices = _device_options()
     specific = tuple(signature(command, eval_str=True).parameters.values())[1:]
 
     @wraps(command)
     def called(**values: Any) -> None:
         setting = Setting(**{option.name: values.pop(option.name) for option in shared})
+        which, *numbers = (values.pop(option.name) for option in devices)
+        names = ("epsilon" if each.name == LOCAL else each.name for each in devices[1:])
+        stated = zip(names, numbers, strict=True)
+        setting.kind = which
+        setting.numbers = {name: number for name, number in stated if number is not None}
         command(setting, **values)
 
-    options = [o.replace(kind=Parameter.KEYWORD_ONLY) for o in (*shared, *specific)]
+    options = [o.replace(kind=Parameter.KEYWORD_ONLY) for o in (*shared, *devices, *specific)]
     called.__signature__ = Signature(options)  # type: ignore[attr-defined]
     return called
 
@@ -176,7 +268,6 @@ def of_a_setting(command: Callable[..., None]) -> Callable[..., None]:
 @of_a_setting
 def delta(
     setting: Setting,
-    noise: NoiseOption,
     epsilon: EpsilonOption = None,
     analysis: AnalysisOption = DEFAULT,
     json: AsJson = False,
@@ -186,11 +277,16 @@ def delta(
     \b
     Example:
       incrowd privacy delta --noise 0.37 --bits 40 --crowd 10000000 --epsilon 2
+      incrowd privacy delta --channel k-ary --keep 0.8 --options 5 --crowd 10000 --epsilon 0.5
+      incrowd privacy delta --channel warner --spinner 0.7 --bits 1 --crowd 1000 --epsilon 0.5
     """
-    from incrowd.accountant.channels.bit_flip import BitFlip
 
     _show(
-        setting, BitFlip.at_least(noise), setting.wanted("epsilon", epsilon), _name(analysis), json
+        setting,
+        device(setting, setting.kind, setting.numbers),
+        setting.wanted("epsilon", epsilon),
+        _name(analysis),
+        json,
     )
 
 
@@ -198,7 +294,6 @@ def delta(
 @of_a_setting
 def epsilon(
     setting: Setting,
-    noise: NoiseOption,
     delta: DeltaOption = None,
     analysis: AnalysisOption = DEFAULT,
     json: AsJson = False,
@@ -208,11 +303,12 @@ def epsilon(
     \b
     Example:
       incrowd privacy epsilon --noise 0.37 --bits 40 --crowd 10000000 --delta 1e-6
+      incrowd privacy epsilon --channel bit --one-if-zero 0.1 --one-if-one 0.8 --bits 1 \
+        --rounds 12 --crowd 10000 --delta 1e-6
     """
     from incrowd.accountant.certificates import smallest_epsilon
-    from incrowd.accountant.channels.bit_flip import BitFlip
 
-    channel = BitFlip.at_least(noise)
+    channel = device(setting, setting.kind, setting.numbers)
     wanted = setting.wanted("delta", delta)
     sent = setting.sent(channel)
 
@@ -251,8 +347,21 @@ def noise(
         raise UsageError.of("--eta", "shared.between-0-and-1", value=eta)
     target = setting.wanted("delta", delta) if eta is None else eta
     find = smallest_noise if eta is None else smallest_noise_for_eta
+    if setting.numbers:
+        name = next(iter(setting.numbers)).replace("_", "-")
+        raise UsageError.of(f"--{name}", "cli.noise-is-found")
+
+    def of_flip(flip: BitFlip) -> Channel:
+        if setting.kind == "bit-flip":
+            return flip
+        return device(setting, setting.kind, {"epsilon": flip.epsilon})
+
+    def family(flip: BitFlip) -> Contribution:
+        return setting.sent(of_flip(flip))
+
     with working("searching for the smallest noise"):
-        channel = find(_name(analysis), setting.sent, setting.crowd, wanted, target)
+        flip = find(_name(analysis), family, setting.crowd, wanted, target)
+        channel = of_flip(flip)
     _show(setting, channel, wanted, _name(analysis), json)
 
 
@@ -260,7 +369,6 @@ def noise(
 @of_a_setting
 def curve(
     setting: Setting,
-    noise: NoiseOption,
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write: .html or .csv.")],
     epsilon: Annotated[float, typer.Option(help="Largest epsilon of the plot.")] = 3.0,
     points: Annotated[int, typer.Option(help="Points of each curve.", min=2, max=1000)] = 40,
@@ -274,16 +382,14 @@ def curve(
     """
     import numpy as np
 
-    from incrowd import number_text
     from incrowd.accountant.certificates import curves
-    from incrowd.accountant.channels.bit_flip import BitFlip
     from incrowd.presentation.guarantee_text import assumption_sentence
 
     if output.suffix.lower() not in (".html", ".csv"):
         raise UsageError.of("-o", "cli.page-or-csv", path=str(output))
     if not 0 < epsilon <= LARGEST_EPSILON:
         raise UsageError.of("--epsilon", "cli.epsilon", value=epsilon, most=LARGEST_EPSILON)
-    channel = BitFlip.at_least(noise)
+    channel = device(setting, setting.kind, setting.numbers)
     epsilons = np.linspace(0, epsilon, points)
     with working("drawing"):
         deltas = curves(setting.sent(channel), setting.crowd, list(epsilons))
@@ -297,7 +403,7 @@ def curve(
         else:
             from incrowd.presentation.charts import curve_page  # drawing is slow to import
 
-            shown = f"{number_text.noise(channel.q, 6)} noise, {setting.crowd:,} people"
+            shown = f"{_shown(channel, 6)}, {setting.crowd:,} people"
             title = f"{shown}, {quantity(setting.copies, 'copies')}"
             temporary.write_text(curve_page(title, epsilons, deltas), encoding="utf-8")
     say(f"wrote {output}")
@@ -320,7 +426,7 @@ def _name(analysis: str) -> AnalysisName:
 
 def _show(
     setting: Setting,
-    channel: BitFlip,
+    channel: Channel,
     epsilon: float,
     analysis: AnalysisName,
     json: bool,
@@ -341,8 +447,7 @@ def _show(
         more = {"assumptions": [each.model_dump(mode="json") for each in assumed]}
         print_json(facts(requested, channel) | more)
         return
-    shown = number_text.noise(channel.q, 8)
-    title = f"noise {shown}, crowd {setting.crowd:,}, copies {setting.copies}"
+    title = f"{_shown(channel, 8)}, crowd {setting.crowd:,}, copies {setting.copies}"
     comparison = table(title, "analysis", "epsilon", "delta", "eta")
     comparison.add_column("kind")
     with working("comparing the analyses"):
@@ -355,6 +460,14 @@ def _show(
             say("the papers' own pair, {}: delta {}, eta {}".format(name, *bounds))
     say(f"{requested.analysis}: {worst_pair(requested.worst)}")
     say(" ".join(map(str, map(assumption_sentence, assumed))))
+
+
+def _shown(channel: Channel, digits: int) -> str:
+    """Return a channel with its probabilities."""
+    from incrowd import number_text
+    from incrowd.accountant.channels.bit_flip import is_flip
+
+    return f"noise {number_text.noise(channel.q, digits)}" if is_flip(channel) else str(channel)
 
 
 def _row(
@@ -382,8 +495,11 @@ def _row(
     return (analysis, *(number_text.bound(figure, 6) for figure in figures), kind)
 
 
-def facts(assessment: Assessment, channel: BitFlip) -> dict[str, Any]:
+def facts(assessment: Assessment, channel: Channel) -> dict[str, Any]:
     """Return an assessment as JSON-ready data."""
+    from incrowd.accountant.channels.bit_flip import is_flip
+
+    flip = is_flip(channel) and {"noise": channel.q, "noise_numerator": channel.numerator}
     figures = asdict(assessment)
     proved = figures.pop("proved")
     return figures | {
@@ -391,7 +507,9 @@ def facts(assessment: Assessment, channel: BitFlip) -> dict[str, Any]:
         "delta": float(assessment.delta.upper),
         "delta_lower": float(assessment.delta.lower),
         "delta_estimate": float(assessment.delta.estimate),
-        "noise": channel.q,
-        "noise_numerator": channel.numerator,
+        **(flip or {}),
+        "channel": channel.kind,
+        "description": str(channel),
+        "local_epsilon": channel.epsilon,
         "guarantee": proved,
     }
