@@ -10,18 +10,28 @@ from incrowd import accountant
 from incrowd.errors import PrivacyError
 from tests.conftest import slowly
 from tests.oracles.source import tree_of
-from tests.oracles.standalone import ROOMS, SHIPPED, missing
+from tests.oracles.standalone import ROOMS, SHIPPED, loaded_modules, missing
 
 BESIDE = {"incrowd", "incrowd.methods"}  # what `import incrowd` loads if incrowd is installed too
 
 
-def test_what_is_shipped_imports_nothing_that_is_not_installed_with_it():
+def shipped():
     files = [file for path in SHIPPED.iterdir() for file in [path, *path.rglob("*")]]
-    files = [file for file in files if file.suffix == ".py"]
-    assert len(files) > 60
-    for file in files:
+    return [file for file in files if file.suffix == ".py"]
+
+
+def test_what_is_shipped_imports_nothing_that_is_not_installed_with_it():
+    assert len(shipped()) > 60
+    for file in shipped():
         extra = ["flint"] if file.parent.name == "proved" else []
         assert missing(tree_of(file.read_text()), extra) == set(), file
+
+
+def test_every_shared_module_is_imported():
+    """The version is read when the distribution is built."""
+    names = set().union(*(loaded_modules(tree_of(file.read_text())) for file in shipped()))
+    rooms = {name.split(".")[1] for name in names if name.startswith("incrowd.")}
+    assert ROOMS - {"version"} == rooms
 
 
 @pytest.mark.parametrize(

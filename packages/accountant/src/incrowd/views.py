@@ -1,1 +1,0 @@
-../../../../src/incrowd/views.py
