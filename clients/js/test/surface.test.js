@@ -12,7 +12,7 @@ test("the built file gives the same few names", () => {
   assert.ok(Object.keys(built).length <= 12)
 })
 
-test("the package holds the library, its types, the built file and the README", () => {
+test("the package holds the library, its types, the built file, the README and the license", () => {
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ["npm"]
   const [program, ...first] = [...npm, "pack", "--dry-run", "--json", "--ignore-scripts"]
   const said = execFileSync(program, first, { stdio: ["ignore", "pipe", "ignore"] })
@@ -20,7 +20,7 @@ test("the package holds the library, its types, the built file and the README", 
   const packed = Array.isArray(files) ? files[0] : Object.values(files)[0]
   const names = packed.files.map(({ path }) => path)
   for (const name of ["package.json", "README.md", "dist/incrowd.js", "lib/index.js", "lib/index.d.ts"]) assert.ok(names.includes(name), name)
-  assert.ok(names.every((name) => /^(package.json|README.md|dist\/|lib\/)/.test(name)))
+  assert.ok(names.every((name) => /^(package.json|README.md|LICENSE|dist\/|lib\/)/.test(name)))
 })
 
 /** The files that import each other in a circle. sources: text by path. */
