@@ -3,6 +3,7 @@
 import math
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -319,3 +320,40 @@ def test_redraws_of_earlier_rounds_raise_the_smallest_delta():
         smallest_noise("shuffle", family, 1000, 1.0, 1e-9)
     noise = smallest_noise("shuffle", family, 1000, 1.0, 3e-9)
     assert noise.q < 0.4 and certify("shuffle", family(noise), 1000, 1.0).delta.upper <= 3e-9
+
+
+def exact_delta(q, crowd, epsilon):
+    """delta of one bit in the worst crowd, from the laws of the number of ones alone."""
+    worst, zero, one = 0.0, [1 - q, q], [q, 1 - q]
+    for ones in range(crowd):
+        others = np.ones(1)
+        for person in range(crowd - 1):
+            others = np.convolve(others, one if person < ones else zero)
+        a, b = np.convolve(others, zero), np.convolve(others, one)
+        for x, y in ((a, b), (b, a)):
+            worst = max(worst, float(np.maximum(x - math.exp(epsilon) * y, 0).sum()))
+    return worst
+
+
+def test_the_search_stops_before_the_cliff_where_delta_falls_to_zero():
+    """With little more noise, the local epsilon alone is enough, and delta falls to 0: secants
+    across that cliff are so steep that the search ended 17% above the smallest noise."""
+    found = {
+        analysis: smallest_noise(analysis, lambda flip: flip, 30, 2.0, 1e-3)
+        for analysis in ("shuffle", "exact", "blanket", "local")
+    }
+    for name in ("shuffle", "exact"):
+        q = found[name].q
+        assert exact_delta(q, 30, 2.0) <= 1e-3 < exact_delta(q * 0.9999, 30, 2.0)
+    assert found["shuffle"] == min(found.values()) and found["blanket"] < found["local"]
+    assert exact_delta(0.9 * found["exact"].q, 30, 2.0) > 4e-3  # the oracle rejects less noise
+
+
+def test_no_bound_needs_more_noise_than_the_local_epsilon():
+    """Within the rounding of the bounds; and shuffle not even that."""
+    for crowd, epsilon, delta in [(2, 3.21, 7.8e-8), (10, 1.78, 1.6e-9)]:
+        local, blanket, shuffle = (
+            smallest_noise(analysis, lambda flip: flip, crowd, epsilon, delta)
+            for analysis in ("local", "blanket", "shuffle")
+        )
+        assert shuffle <= min(local, blanket) and blanket.q < local.q * (1 + 1e-6)

@@ -95,6 +95,8 @@ def smallest(
         return lambda flip: excess(_unless_beyond(bound, as_contribution(family(flip))))
 
     def excess(value: float) -> float:
+        if not value:
+            return -math.inf  # as from the noise on whose local epsilon is small enough
         above = math.log(gaussian_signal(epsilon, value)) - goal
         return above if value <= wanted else max(above, NARROW)  # the range of signals is limited
 
@@ -203,9 +205,9 @@ def first_below(
     """Return the smallest noise at which `height` lies between -close and zero, and the slope
     there.
 
-    Secant steps in the logit of the noise, or bisection if a step leaves the bracket. slope: the
-    slope of the height per logit, approximately. The noise is None if the height is above zero
-    everywhere.
+    Secant steps in the logit of the noise, or bisection if a step leaves the bracket. Where the
+    height falls to minus infinity, there is no secant. slope: the slope of the height per logit,
+    approximately. The noise is None if the height is above zero everywhere.
     """
     failing, holding = 0, MOST.numerator + 1
     channel, last = start, None
@@ -217,7 +219,7 @@ def first_below(
             holding = min(holding, channel.numerator)
         if last and last[0] != channel:
             secant = (excess - last[1]) / (channel.logit - last[0].logit)
-            slope = secant if secant < 0 else slope
+            slope = secant if -math.inf < secant < 0 else slope
         if -close <= excess <= 0 or _narrow(failing, holding, min(-close / slope, SHORTEST)):
             break
         last = channel, excess

@@ -104,8 +104,11 @@ class Shuffle(Composing):
         return first.spread(schema, crowd)
 
     def noise(self, family: NoiseFamily, crowd: int, epsilon: float, delta: float) -> BitFlip:
-        """Return the smallest noise; for one report never larger than the result for `blanket`."""
+        """Return the smallest noise: never larger than the result for `local`, and for one report
+        never larger than that for `blanket`."""
         flip = super().noise(family, crowd, epsilon, delta)
+        with suppress(PrivacyError):
+            flip = min(flip, LOCAL.noise(family, crowd, epsilon, delta))
         sent = as_contribution(family(flip))
         if sent.single and _quick(BLANKET, sent, crowd, epsilon) <= CLEARLY * delta:
             with suppress(PrivacyError):
