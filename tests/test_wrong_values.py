@@ -130,6 +130,8 @@ def test_the_functions_below_the_checks_raise_other_exceptions():
         (lambda: CURVE**2.5, "count: got 2.5; should be a whole number"),
         (lambda: CURVE**0, "count: got 0; should be a whole number from 1 to 1,000,000,000"),
         (lambda: CURVE * 2, "other: got 2; should be what privacy_curve(...) gives"),
+        (lambda: 2 * CURVE, "other: got 2; * composes two curves; to repeat one, use a power"),
+        (lambda: accountant.ANALYSES["x"], "analysis: got 'x'; use one of shuffle, seat, blanket"),
         (
             lambda: CURVE.delta(np.array(["x"])),
             "epsilon: got a ndarray; should be a number, or an array of numbers",

@@ -238,12 +238,18 @@ def check_path(path: object, what: str) -> None:
 
 
 @contextmanager
-def needing(extra: str, kind: type[IncrowdError], field: str) -> Iterator[None]:
-    """Raise an error of some kind about a field if an import of an extra fails in this context."""
+def needing(
+    extra: str, kind: type[IncrowdError], field: str, *, of: str = "incrowd"
+) -> Iterator[None]:
+    """Raise an error of some kind about a field if an import of an extra fails in this context.
+
+    of: the distribution that has the extra.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
-        raise kind.of(field, "shared.not-installed", module=error.name, extra=extra) from None
+        wanted = f"{of}[{extra}]"
+        raise kind.of(field, "shared.not-installed", module=error.name, wanted=wanted) from None
 
 
 class PlanError(IncrowdError):

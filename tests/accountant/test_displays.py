@@ -101,12 +101,20 @@ def test_a_picture_has_labels_a_logarithmic_scale_and_the_analyses():
     chart = CURVE.plot(OUTLIER).to_dict()
     x, y = (chart["encoding"][each] for each in "xy")
     assert (x["title"], y["title"], y["scale"]) == ("epsilon", "delta", {"type": "log"})
-    assert chart["encoding"]["color"]["sort"] == [
-        "seat, 10,000 people: upper bound (whole-crowd)",
-        "outlier, 10,000 people: a lower bound for the worst crowd (crowd-alike, not a guarantee)",
+    assert chart["title"]["text"] == "seat, 10,000 people"
+    assert chart["title"]["subtitle"] == "assumption: whole-crowd"
+    wanted = [
+        "upper bound: seat, 10,000 people",
+        "lower bound for the worst crowd: outlier, 10,000 people",
     ]
-    names = {each["curve"] for each in next(iter(chart["datasets"].values()))}
-    assert names == {*chart["encoding"]["color"]["sort"]}
+    for legend in ("color", "strokeDash"):  # equal, so that they become one
+        assert chart["encoding"][legend]["scale"]["domain"] == wanted
+    assert {each["curve"] for each in next(iter(chart["datasets"].values()))} == {*wanted}
+
+
+def test_a_picture_of_laws_from_elsewhere_needs_no_origin():
+    chart = accountant.pair_curve([0.75, 0.25], [0.25, 0.75]).plot().to_dict()
+    assert chart["title"]["text"] == "privacy curve" and not chart["title"]["subtitle"]
 
 
 def test_matplotlib_draws_the_same():
@@ -115,7 +123,9 @@ def test_matplotlib_draws_the_same():
     axes = CURVE.plot(OUTLIER, library="matplotlib")
     assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()) == ("epsilon", "delta", "log")
     first, second = axes.get_lines()
-    assert first.get_label().startswith("seat") and second.get_label().startswith("outlier")
+    assert first.get_label() == "upper bound: seat, 10,000 people"
+    assert second.get_label().startswith("lower bound for the worst crowd: outlier")
+    assert axes.get_title("left") == "seat, 10,000 people\nassumption: whole-crowd"
     assert [*first.get_ydata()] == [CURVE.delta(each) for each in first.get_xdata()]
 
 

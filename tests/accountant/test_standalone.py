@@ -1,18 +1,22 @@
 """The accountant is usable by itself: it imports only what is installed with it."""
 
 import ast
+import importlib
 import subprocess
 import sys
+from unittest import mock
 
 import pytest
 
 from incrowd import accountant
-from incrowd.errors import PrivacyError
+from incrowd.errors import PrivacyError, UsageError
 from tests.conftest import slowly
 from tests.oracles.source import tree_of
 from tests.oracles.standalone import ROOMS, SHIPPED, loaded_modules, missing
 
 BESIDE = {"incrowd", "incrowd.methods"}  # what `import incrowd` loads if incrowd is installed too
+
+PROVED = "incrowd.accountant.proved"
 
 
 def shipped():
@@ -101,3 +105,13 @@ def test_a_channel_stands_for_one_report_of_one_question(channel, domain):
 def test_what_is_no_mechanism_is_refused():
     with pytest.raises(PrivacyError):
         accountant.certify("shuffle", accountant.BitFlip(0), 100, 1.0)
+
+
+def test_without_python_flint_the_extra_is_named():
+    others = {name: one for name, one in sys.modules.items() if PROVED not in name}
+    with (
+        mock.patch.dict("sys.modules", others, clear=True),
+        mock.patch.dict("sys.modules", {"flint": None}),
+        pytest.raises(UsageError, match=r'flint, which is not installed; .*"incrowd-accountant\['),
+    ):
+        importlib.import_module(PROVED)

@@ -187,6 +187,8 @@ CASES = {
     "a family of numbers": noise("shuffle", 100, 1.0, 1e-6, lambda flip: 0.2),
     "a curve without steps": lambda _: incrowd.privacy_curve("seat", FLIP, 100, steps=0),
     "a power of zero": lambda _: incrowd.privacy_curve("blanket", FLIP, 100) ** 0,
+    "twice a curve": lambda _: 2 * incrowd.privacy_curve("blanket", FLIP, 100),
+    "an analysis that does not exist": lambda _: accountant.ANALYSES["guess"],
     "a composition of nothing": lambda _: incrowd.PrivacyCurve.of([]),
     "delta where epsilon is not a number": lambda _: incrowd.privacy_curve(
         "blanket", FLIP, 100

@@ -22,7 +22,14 @@ from numpy.fft import irfft, rfft
 
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.accountant.codes import NOT_PROVED, AnalysisName, AssumptionCode
-from incrowd.accountant.displays import CurveLine, Displayed, DisplayRows, PlotLibrary, curves_plot
+from incrowd.accountant.displays import (
+    CurveLine,
+    CurveTitle,
+    Displayed,
+    DisplayRows,
+    PlotLibrary,
+    curves_plot,
+)
 from incrowd.accountant.numerics.arrays import FloatArray, NumberArray, elementwise
 from incrowd.accountant.numerics.extrema import root
 from incrowd.accountant.numerics.lattice import (
@@ -36,8 +43,8 @@ from incrowd.accountant.numerics.lattice import (
     power,
 )
 from incrowd.accountant.numerics.precision import SMALLEST, UNIT
-from incrowd.arguments import checked_class
-from incrowd.errors import PrivacyError
+from incrowd.arguments import checked_class, presentable
+from incrowd.errors import ArgumentError, PrivacyError
 
 TAIL = 1e-18  # a tail of this mass is treated as infinite loss
 SPARSE, WIDER = 4, 16  # after the dense part, steps of 4 points, or of a 16th of the index if more
@@ -315,11 +322,15 @@ class PrivacyCurve(Displayed):
 
     @property
     def label(self) -> str:
-        """What the curve is, in a picture."""
-        if not self._proved:
-            return f"{self._origin}: a lower bound for the worst crowd ({self._assumed})"
-        assumed = f" ({self._assumed})" if self._assumed else ""
-        return ": ".join(filter(None, (self._origin, f"upper bound{assumed}")))
+        """What the curve is, in the legend of a picture."""
+        bound = "upper bound" if self._proved else "lower bound for the worst crowd"
+        return ": ".join(filter(None, (bound, self._origin)))
+
+    @property
+    def _title(self) -> CurveTitle:
+        """What stands above a picture of the curve."""
+        assumed = f"assumption: {self._assumed}" if self._assumed else ""
+        return CurveTitle(self._origin or "privacy curve", assumed)
 
     def rows(self) -> DisplayRows:
         """Return epsilon at some values of delta, and what the curve is a bound for."""
@@ -366,6 +377,10 @@ class PrivacyCurve(Displayed):
         if self.backward is self.forward and other.backward is other.forward:
             return PrivacyCurve(forward, forward, origins)
         return PrivacyCurve(forward, self.backward.times(other.backward), origins)
+
+    def __rmul__(self, other: object) -> PrivacyCurve:
+        """Raise ArgumentError: only curves can be composed."""
+        raise ArgumentError.of("other", "accountant.times-curve", value=presentable(other))
 
     def __pow__(self, count: int) -> PrivacyCurve:
         """Compose `count` collections of the same kind.
@@ -449,6 +464,8 @@ class PrivacyCurve(Displayed):
     def plot(self, *others: PrivacyCurve, library: PlotLibrary | None = None) -> Any:
         """Draw delta against epsilon, down to a delta of 1e-12, on a logarithmic scale.
 
+        The title names what this curve is a bound for, and what it assumes.
+
         Parameters
         ----------
         *others : PrivacyCurve
@@ -467,7 +484,7 @@ class PrivacyCurve(Displayed):
         UsageError
             If the library, or with None either, is not installed.
         """
-        return curves_plot([each._line for each in (self, *others)], library)
+        return curves_plot([each._line for each in (self, *others)], self._title, library)
 
     @property
     def _line(self) -> CurveLine:

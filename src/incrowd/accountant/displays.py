@@ -46,11 +46,18 @@ class CurveLine(NamedTuple):
     deltas: list[float]
 
 
-def curves_plot(lines: Sequence[CurveLine], library: PlotLibrary | None) -> Any:
+class CurveTitle(NamedTuple):
+    """What stands above a picture: the curve that it is about, and what that one assumes."""
+
+    curve: str
+    assumed: str
+
+
+def curves_plot(lines: Sequence[CurveLine], title: CurveTitle, library: PlotLibrary | None) -> Any:
     """Return a picture of some curves, by altair or matplotlib; see `PrivacyCurve.plot`."""
     name, drawing = _drawing(library)
     draw = _of_altair if name == "altair" else _of_matplotlib
-    return draw(drawing, lines)
+    return draw(drawing, lines, title)
 
 
 def _drawing(library: PlotLibrary | None) -> tuple[str, Any]:
@@ -70,44 +77,47 @@ def _drawing(library: PlotLibrary | None) -> tuple[str, Any]:
     raise UsageError.of("library", "accountant.no-library", wanted=names[-1])
 
 
-def _of_altair(altair: Any, lines: Sequence[CurveLine]) -> Any:
+def _of_altair(altair: Any, lines: Sequence[CurveLine], title: CurveTitle) -> Any:
     values = [
-        {"epsilon": epsilon, "delta": delta, "curve": line.name}
+        {ACROSS: epsilon, UP: delta, "curve": line.name}
         for line in lines
         for epsilon, delta in zip(line.epsilons, line.deltas, strict=True)
         if delta > 0
     ]
-    legend = {"title": None, "orient": "top", "direction": "vertical", "labelLimit": 600}
+    legend = {"orient": "bottom", "columns": 1, "labelLimit": 600, "symbolSize": 400}
     names = [line.name for line in lines]
-    curve = {"field": "curve", "type": "nominal", "sort": names, "legend": legend}
+    curve = {"field": "curve", "type": "nominal", "title": "", "scale": {"domain": names}}
     return altair.Chart.from_dict(
         {
             "$schema": altair.SCHEMA_URL,
+            "title": {"text": title.curve, "subtitle": title.assumed, "anchor": "start"},
             "data": {"values": values},
             "mark": {"type": "line", "tooltip": True},
             "width": 480,
             "height": 300,
             "encoding": {
-                "x": {"field": "epsilon", "type": "quantitative", "title": ACROSS},
+                "x": {"field": ACROSS, "type": "quantitative", "title": ACROSS},
                 "y": {
-                    "field": "delta",
+                    "field": UP,
                     "type": "quantitative",
                     "title": UP,
                     "scale": {"type": "log"},
                     "axis": {"format": ".0e"},
                 },
-                "color": curve,
-                "strokeDash": curve,
+                "color": curve | {"legend": legend},
+                "strokeDash": curve | {"legend": legend},
             },
         }
     )
 
 
-def _of_matplotlib(pyplot: Any, lines: Sequence[CurveLine]) -> Any:
-    _, axes = pyplot.subplots()
+def _of_matplotlib(pyplot: Any, lines: Sequence[CurveLine], title: CurveTitle) -> Any:
+    figure, axes = pyplot.subplots(layout="constrained")
     styles = ("-", "--", "-.", ":")
     for i, line in enumerate(lines):
         axes.plot(line.epsilons, line.deltas, styles[i % len(styles)], label=line.name)
     axes.set(yscale="log", xlabel=ACROSS, ylabel=UP)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    axes.set_title("\n".join(filter(None, title)), loc="left", fontsize="medium")
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside lower left", frameon=False)
     return axes

@@ -7,11 +7,22 @@ from incrowd.accountant.analyses.local import LOCAL
 from incrowd.accountant.analyses.outlier import OUTLIER
 from incrowd.accountant.analyses.seat import SEAT
 from incrowd.accountant.analyses.shuffle import SHUFFLE
+from incrowd.arguments import presentable
 from incrowd.errors import PrivacyError
 
 __all__ = ["ANALYSES", "LOCAL", "Analysis", "analysis", "plannable"]
 
-ANALYSES: dict[str, Analysis] = {a.name: a for a in (SHUFFLE, SEAT, BLANKET, OUTLIER, LOCAL, EXACT)}
+
+class Analyses(dict[str, Analysis]):
+    """Analyses by name; the error for an unknown name lists the known ones."""
+
+    def __missing__(self, name: object) -> Analysis:
+        """Raise PrivacyError: the name is unknown."""
+        value = presentable(name)
+        raise PrivacyError.of("analysis", "shared.use-one-of", value=value, choices=list(self))
+
+
+ANALYSES = Analyses({a.name: a for a in (SHUFFLE, SEAT, BLANKET, OUTLIER, LOCAL, EXACT)})
 """The analyses by name.
 
 "shuffle" gives the smallest of all proved bounds. "exact" (one bit, or a few bits and people),
@@ -32,8 +43,6 @@ Examples
 
 def analysis(name: str) -> Analysis:
     """Return the analysis of that name. Raises PrivacyError if the name is unknown."""
-    if name not in ANALYSES:
-        raise PrivacyError.of("analysis", "shared.use-one-of", value=name, choices=list(ANALYSES))
     return ANALYSES[name]
 
 

@@ -11,8 +11,11 @@ The lemmas that each function relies on are named in it.
 
 from __future__ import annotations
 
-from incrowd.accountant.proved.bits import BitChances
-from incrowd.accountant.proved.described import Exposure, described
-from incrowd.accountant.proved.enclosures import Enclosure, prove
+from incrowd.errors import UsageError, needing
+
+with needing("proved", UsageError, "incrowd.accountant.proved", of="incrowd-accountant"):
+    from incrowd.accountant.proved.bits import BitChances
+    from incrowd.accountant.proved.described import Exposure, described
+    from incrowd.accountant.proved.enclosures import Enclosure, prove
 
 __all__ = ["BitChances", "Enclosure", "Exposure", "described", "prove"]
