@@ -203,8 +203,10 @@ def _device_options() -> list[Parameter]:
         )
     ]
     for name in parameters():
-        own = [kind.replace(" ", "-") for kind, one in CHANNELS.items() if name in one.parameters]
-        help = f"Of a channel: {', '.join(own)}."
+        takers = [
+            kind.replace(" ", "-") for kind, one in CHANNELS.items() if name in one.parameters
+        ]
+        help = f"Of a channel: {', '.join(takers)}."
         option = LOCAL if name == "epsilon" else name
         options.append(
             Parameter(
