@@ -1,5 +1,7 @@
 """The expected shares of the answers, as a survey states them."""
 
+import time
+
 import pytest
 
 import incrowd
@@ -71,3 +73,15 @@ def test_shares_change_nothing_that_is_sent_or_promised():
     assert sent[0] == sent[1] and plans[0].guarantee == plans[1].guarantee
     assert plans[0].digest != plans[1].digest
     assert incrowd.Plan.loads(plans[1].dumps()) == plans[1]
+
+
+def test_assumed_shares_take_time_in_proportion_to_the_options():
+    """Halves of halves, until they are too small for a number; 20,000 options take milliseconds,
+    and would take 10 s if each share summed all of them again."""
+    options = [f"o{n}" for n in range(20_000)]
+    question = asked({"id": "q", "type": "choice", "options": options}, None).questions[0]
+    start = time.process_time()
+    shares = question.uneven_shares
+    assert time.process_time() - start < 1
+    assert len(shares) == 20_000 and sum(shares) == 1
+    assert shares[:3] == (0.5, 0.25, 0.125) and shares[1073] == 2.0**-1074 and shares[1074] == 0

@@ -246,7 +246,8 @@ class AnyQuestion(Frozen):
     def uneven_shares(self) -> tuple[float, ...]:
         """Shares of the substantive answers, each half as common as the previous one."""
         halves = [2.0 ** -(1 + place) for place, _ in enumerate(self.substantive)]
-        return tuple(half / math.fsum(halves) for half in halves)
+        total = math.fsum(halves)
+        return tuple(half / total for half in halves)
 
     def deciding(self, comparison: AnswerComparison) -> tuple[int, ...] | None:
         """Return the places of the recorded answers for which a comparison holds; None if no answer
