@@ -129,6 +129,22 @@ def test_amounts_beyond_the_edges_and_codes_are_noted():
         incrowd.randomize(incrowd.plan(ASKED), data, simulation_seed=1)
 
 
+@pytest.mark.parametrize("noise", ["devices", "services"])
+def test_an_unreachable_release_is_noted(noise):
+    """Of services that add the noise, no crowd is required, and no reserve."""
+    raw = {
+        "name": "A",
+        "crowd": 60,
+        "privacy": {"epsilon": 1.0, "noise": noise},
+        "people": {"invited": 60, "expected": 1.0},
+        "question": [{"id": "smokes", "type": "yesno"}],
+    }
+    result = incrowd.check(incrowd.Survey.of(raw), people(60))
+    assert result.accepted
+    noted = [line for line in found(result) if "a release over a network needs 80 people" in line]
+    assert len(noted) == (noise == "devices")
+
+
 def test_too_few_people_are_noted():
     """`randomize` warns of them too, so that it is not refused."""
     result = incrowd.check(ASKED, people(60))

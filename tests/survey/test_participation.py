@@ -1,6 +1,7 @@
 """How many people are invited, and the crowd that follows from it."""
 
 import math
+import warnings
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import incrowd
 from incrowd.errors import SurveyError
 from incrowd.plans import Plan
+from incrowd.presentation.advice import people_lines
 from incrowd.survey import Survey
 from incrowd.survey.participation import COUNTED_ON, crowd_of, least_reserve, people_of_release
 
@@ -64,6 +66,35 @@ def test_a_stated_crowd_is_kept():
         {**survey().model_dump(by_alias=True), "people": {"invited": 450, "expected": 1}}
     )
     assert stated.crowd == 196
+
+
+def stating(crowd, **more):
+    """A survey of 450 people who all answer, with a crowd of its own."""
+    keys = {"crowd": crowd, "people": {"invited": 450, "expected": 1.0}}
+    return Survey.of(survey(privacy={"analysis": "local"}).model_dump(by_alias=True) | keys | more)
+
+
+@pytest.mark.parametrize(("crowd", "needed"), [(430, 450), (431, 451), (450, 470)])
+def test_a_crowd_whose_reserve_nobody_is_left_for_is_warned_of(crowd, needed):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        planned = incrowd.plan(stating(crowd))
+    told = [str(each.message) for each in caught]
+    lines = list(people_lines(stating(crowd), planned))
+    assert f"needs {needed}: the crowd of {crowd} and a reserve of 20" in lines[0]
+    if needed <= 450:
+        assert told == [] and len(lines) == 1
+        return
+    [line] = told
+    start = f"crowd: got {crowd}; a release over a network needs {needed} people"
+    assert line.startswith(start) and "a reserve of 20, but only 450 are invited" in line
+    assert len(lines) == 1  # that nothing is released is not only probable
+
+
+def test_no_reserve_is_needed_for_several_rows_of_a_person():
+    assert stating(450).unreachable_release
+    assert stating(450, rows_per_person=2).unreachable_release is None
+    assert survey().unreachable_release is None
 
 
 def test_services_count_on_no_crowd():

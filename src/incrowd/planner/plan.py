@@ -63,7 +63,8 @@ def plan(
     Warns
     -----
     IncrowdWarning
-        About answers and questions that look alike.
+        About answers and questions that look alike, and if fewer people are invited than a release
+        over a network needs.
 
     Examples
     --------
@@ -74,7 +75,10 @@ def plan(
     """
     for line in look_alike_warnings(survey.questions):
         warnings.warn(line, IncrowdWarning, stacklevel=2)
-    return make_plan(survey, earlier, progress)
+    chosen = make_plan(survey, earlier, progress)
+    if chosen.guarantee.crowd is not None and (unreachable := survey.unreachable_release):
+        warnings.warn(f"crowd: {unreachable}", IncrowdWarning, stacklevel=2)
+    return chosen
 
 
 def make_plan(

@@ -382,5 +382,6 @@ def people_lines(survey: Survey, plan: Plan) -> Iterator[str]:
         needed = people_of_release(survey.crowd)
         why = f": the crowd of {survey.crowd:,} and a reserve of {needed - survey.crowd:,}"
     yield f"{invited}{group}; a release over a network needs {needed:,}{why}"
-    if expected.in_smallest < needed:
+    warned = plan.guarantee.crowd is not None and survey.unreachable_release  # by `plan`
+    if expected.in_smallest < needed and not warned:
         yield "probably, nothing would be released: invite more people, or leave out the crowd"

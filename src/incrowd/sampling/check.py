@@ -423,6 +423,8 @@ def _least(survey: Survey) -> int:
 def _crowd(survey: Survey, people: int, strata: Counter[int]) -> Iterator[AnswersFinding]:
     """Yield findings about too few people for the crowd, for a release, or for strata."""
     least = _least(survey)
+    if survey.privacy.noise == "devices" and (unreachable := survey.unreachable_release):
+        yield AnswersFinding(("crowd",), unreachable)
     if not survey.open:
         if least < survey.crowd:
             if people < least:

@@ -13,10 +13,16 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from incrowd.accountant.codes import AnalysisName
+from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.survey.codes import Codes
 from incrowd.survey.formulas import Formula, meant
 from incrowd.survey.layout import QuestionMatrix, QuestionSection, SurveyFrame
-from incrowd.survey.participation import MOST_PEOPLE, ExpectedAnswers, Participation
+from incrowd.survey.participation import (
+    MOST_PEOPLE,
+    ExpectedAnswers,
+    Participation,
+    people_of_release,
+)
 from incrowd.survey.question import AnyQuestion
 from incrowd.survey.questions import Question
 from incrowd.survey.toml import REGISTERED, Frozen, Real
@@ -160,6 +166,25 @@ class WrittenSurvey(Frozen):
         groups = math.prod(len(question.recorded) for question in self.open) if self.open else 0
         needed = self.least if self.privacy.noise == "services" else self.crowd
         return self.people.answers(groups, needed)
+
+    @property
+    def unreachable_release(self) -> Sentence | None:
+        """A statement that fewer people are invited than a release over a network needs, if that is
+        so; it matters only if the guarantee counts on the crowd.
+
+        A file of answers needs no reserve, and several rows of a person are never sent over a
+        network.
+        """
+        needed, people = people_of_release(self.crowd), self.people
+        if people is None or people.invited >= needed or self.rows_per_person > 1:
+            return None
+        return sentence(
+            "survey.release-above-invited",
+            value=self.crowd,
+            invited=people.invited,
+            needed=needed,
+            reserve=needed - self.crowd,
+        )
 
     @property
     def open(self) -> tuple[AnyQuestion, ...]:
