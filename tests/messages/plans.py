@@ -84,6 +84,12 @@ def after(people, **changed):
     return lambda _: make_plan(survey(crowd=1000, **changed), earlier=[asked().asked_of(people)])
 
 
+def used_up(_):
+    """A survey with the guarantee that an earlier round has used up."""
+    first = incrowd.plan(survey(crowd=1000, privacy=BLANKET))
+    make_plan(survey(crowd=1000, privacy=BLANKET), earlier=[first.asked])
+
+
 def among_colluding(_):
     """People who collude may have been in an earlier round with a shuffler."""
     first = incrowd.plan(survey(crowd=1000, privacy=BLANKET))
@@ -194,6 +200,7 @@ CASES = {
     "an analysis that plans nothing": plan(privacy={"epsilon": 1.0, "analysis": "exact"}),
     "an analysis that is none": plan(privacy={"epsilon": 1.0, "analysis": "guess"}),
     "earlier rounds that have spent everything": after(900, privacy=BLANKET | {"epsilon": 0.01}),
+    "earlier rounds that have spent nearly everything": used_up,
     "earlier rounds to which nobody came": after(1, privacy=BLANKET),
     "earlier rounds in which many may collude": among_colluding,
     "a budget too small": plan(

@@ -232,6 +232,44 @@ def test_the_smallest_crowd_is_without_whoever_colludes(earlier, later, crowd):
     assert smallest_crowd(second, [first.asked]) == crowd
 
 
+@pytest.mark.parametrize(
+    ("privacy", "local"),
+    [
+        ({}, False),
+        ({"noise": "services"}, False),
+        ({"local_epsilon": 1.0, "epsilon": 2.0}, True),
+        ({"analysis": "local"}, True),
+    ],
+)
+def test_a_ledger_that_leaves_too_little_says_so(thousand, privacy, local):
+    """The guarantee is used up, but not exceeded: no randomizer of the survey is to blame."""
+    asked = Ledger().with_plan(thousand, 1000).asked
+    with pytest.raises(PrivacyError) as caught:
+        incrowd.plan(one_bit("second", 1.0, 1000, privacy=privacy), earlier=asked)
+    [problem] = caught.value.problems
+    assert problem.code == "planner.nearly-spent"
+    words = str(caught.value)
+    assert "randomizer" not in words and "'thousand' 1,000, 1,000 planned" in words
+    (q,) = qs_of(thousand)
+    used = (
+        f"a local epsilon of {math.log((1 - q) / q):.4g}" if local else "epsilon 1 at delta 1e-06"
+    )
+    wanted = "a local epsilon of 1;" if local else "epsilon 1, delta 1e-06, a crowd of 1,000;"
+    assert words.startswith(f"privacy: {wanted}") and f"have spent {used}" in words
+
+
+@pytest.mark.slow
+def test_a_survey_that_cannot_be_planned_at_all_does_not_blame_the_ledger(thousand):
+    asked = Ledger().with_plan(thousand, 1000).asked
+    fixed = {"randomizer": {"kind": "bit flip", "noise": 0.01}}
+    survey = one_bit("second", 2.0, 1000, question=fixed)
+    with pytest.raises(PrivacyError) as alone:
+        incrowd.plan(survey)
+    with pytest.raises(PrivacyError) as after:
+        incrowd.plan(survey, earlier=asked)
+    assert str(after.value) == str(alone.value) and "planner" not in alone.value.problems[0].code
+
+
 @pytest.mark.slow
 def test_what_a_ledger_has_spent_is_without_whoever_colludes(thousand):
     """Also how many rounds are left. Wrong: with the 1,000 people of the earlier round."""

@@ -13,7 +13,7 @@ from incrowd.accountant.certificates import certify, smallest_epsilon
 from incrowd.accountant.codes import AnalysisName
 from incrowd.accountant.schema import AnyContribution
 from incrowd.catalog.sentences import Sentence, joined, sentence
-from incrowd.errors import IncrowdWarning, PrecisionError, PrivacyError
+from incrowd.errors import IncrowdError, IncrowdWarning, PrecisionError, PrivacyError
 from incrowd.estimation.precision import table_variances
 from incrowd.guarantees.certified import planned, requested
 from incrowd.planner.certification import certified_messages, limit_messages
@@ -91,14 +91,26 @@ def make_plan(
     """
     _checked_analysis(survey)
     _check_spent(survey, earlier)
-    if survey.privacy.noise == "services":
-        messages: tuple[Message, ...] = service_messages(survey, earlier, progress)
-    elif survey.privacy.noise == "devices":
-        messages = device_messages(survey, earlier, progress)
-    else:
-        messages = _better_kind(survey, earlier, progress)
+    try:
+        messages = _best_messages(survey, earlier, progress)
+    except PrivacyError as error:
+        if not earlier or error.problems[0].path[0] != "privacy":
+            raise
+        _best_messages(survey, (), progress)  # raises what is wrong with the survey alone
+        raise _nearly_spent(survey, earlier) from None
     guarantee = planned(survey, messages, earlier)
     return Plan(survey=survey, messages=messages, guarantee=guarantee, earlier=tuple(earlier))
+
+
+def _best_messages(
+    survey: Survey, earlier: Sequence[EarlierPlan], progress: SearchProgress | None
+) -> tuple[Message, ...]:
+    """Return the most precise messages with the kind of noise that the survey asks for."""
+    if survey.privacy.noise == "services":
+        return service_messages(survey, earlier, progress)
+    if survey.privacy.noise == "devices":
+        return device_messages(survey, earlier, progress)
+    return _better_kind(survey, earlier, progress)
 
 
 def device_messages(
@@ -225,26 +237,53 @@ def _uploadable(survey: Survey, messages: Sequence[Message]) -> bool:
 
 
 def _check_spent(survey: Survey, earlier: Sequence[EarlierPlan]) -> None:
-    """Raise PrivacyError if earlier rounds have used up the guarantee.
-
-    Earlier rounds count with the crowd that took part, not with the planned one.
-    """
+    """Raise PrivacyError if earlier rounds have used up the guarantee."""
     privacy = survey.privacy
     if not earlier or not analysis(privacy.analysis).shuffled:
         return
-    before, crowd = sent_before(earlier), relied_crowd(survey, (), earlier)
-    if privacy.noise == "devices":
-        crowd = smallest_crowd(survey, earlier)
-    if crowd is None or crowd >= 2:
-        if certify(privacy.analysis, before, crowd, privacy.epsilon).delta.upper < privacy.delta:
-            return
-        spent = _spent(privacy.analysis, before, crowd, privacy.delta)
-    else:
-        spent = sentence("planner.spent-by-one", epsilon=before.local_epsilon)
-    people = joined("shared.first-then", [_people(each, survey) for each in earlier])
+    before, crowd, by = sent_before(earlier), _earlier_crowd(survey, earlier), privacy.analysis
+    hidden = crowd is None or crowd >= 2
+    if hidden and certify(by, before, crowd, privacy.epsilon).delta.upper < privacy.delta:
+        return
     raise PrivacyError.of(
-        "privacy", "planner.spent", request=_request(survey), spent=spent, people=people
+        "privacy",
+        "planner.spent",
+        request=_request(survey),
+        spent=_spent(by, before, crowd, privacy.delta),
+        people=_all_people(survey, earlier),
     )
+
+
+def _nearly_spent(survey: Survey, earlier: Sequence[EarlierPlan]) -> IncrowdError:
+    """Return the error if earlier rounds leave too little for a survey that could be planned
+    without them."""
+    privacy, before = survey.privacy, sent_before(earlier)
+    cap = privacy.local_epsilon if analysis(privacy.analysis).shuffled else privacy.epsilon
+    if cap is not None and before.local_epsilon >= cap:
+        request = sentence("planner.local-epsilon", epsilon=cap)
+        spent = sentence("planner.local-epsilon", epsilon=before.local_epsilon)
+    else:
+        crowd = _earlier_crowd(survey, earlier)
+        request, spent = _request(survey), _spent(privacy.analysis, before, crowd, privacy.delta)
+    return PrivacyError.of(
+        "privacy",
+        "planner.nearly-spent",
+        request=request,
+        spent=spent,
+        people=_all_people(survey, earlier),
+    )
+
+
+def _earlier_crowd(survey: Survey, earlier: Sequence[EarlierPlan]) -> int | None:
+    """Return the crowd in which earlier rounds count: that which took part, not the planned one."""
+    if survey.privacy.noise == "devices":
+        return smallest_crowd(survey, earlier)
+    return relied_crowd(survey, (), earlier)
+
+
+def _all_people(survey: Survey, earlier: Sequence[EarlierPlan]) -> str | Sentence:
+    """Return how many people took part in each earlier round."""
+    return joined("shared.first-then", [_people(each, survey) for each in earlier])
 
 
 def _people(earlier: EarlierPlan, now: Survey) -> Sentence:
@@ -261,6 +300,8 @@ def _people(earlier: EarlierPlan, now: Survey) -> Sentence:
 
 def _spent(by: AnalysisName, before: AnyContribution, crowd: int | None, delta: float) -> Sentence:
     """Return the epsilon that earlier rounds have spent in a crowd."""
+    if crowd is not None and crowd < 2:
+        return sentence("planner.spent-by-one", epsilon=before.local_epsilon)
     try:
         epsilon = smallest_epsilon(by, before, crowd, delta)
     except PrivacyError:  # no epsilon reaches that delta: only the local guarantee is left
