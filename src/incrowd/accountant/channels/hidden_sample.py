@@ -1,4 +1,4 @@
-"""A channel that only some people pass, and nobody learns who: Poisson sampling before a channel.
+"""A channel for the answers of a secret sample of people: Poisson sampling before a channel.
 
 Proof: docs/mathematics.md#hidden-samples.
 """
@@ -29,7 +29,7 @@ from incrowd.errors import PrivacyError
 class HiddenSample(AnswerChannel):
     """A channel behind a secret coin, which decides whether a person takes part.
 
-    Everyone throws a coin of her own, for each report anew, and nobody else learns how it fell.
+    Everyone tosses her own coin, anew for each report, and nobody else learns how it fell.
     With probability `rate` she takes part, and her answer passes the channel. Otherwise she sends
     nothing, or a report on a fixed answer. How many people there are is public; who takes part is
     not. Neighbors differ in one person's answer.
@@ -42,8 +42,8 @@ class HiddenSample(AnswerChannel):
     numerator : int
         The rate is numerator / 2^32. `of` takes a probability.
     blank : int, optional
-        The answer that all others report on, from 0. By default they send nothing: the number of
-        reports is visible then.
+        The answer that all others report on, from 0. By default they send nothing, so the number
+        of reports is visible.
 
     Raises
     ------
@@ -99,7 +99,7 @@ class HiddenSample(AnswerChannel):
         participation: str,
         blank: int | None = None,
     ) -> HiddenSample:
-        """Return a channel behind a secret coin; the rate is rounded up, to less privacy.
+        """Return a channel behind a secret coin; the rate is rounded up, so that delta only rises.
 
         Parameters
         ----------
