@@ -1,8 +1,8 @@
 """Runs the notebooks of the manual. Each becomes a page, and a file to download.
 
 The sources are scripts with cells (`docs/notebooks/*.py`, the percent format of jupytext). A cell
-that fails fails the build. The results of a run are in `build/notebooks/`, and are used again until
-the notebook, its data, or the package changes.
+that fails stops the build, which names it. The results of a run are in `build/notebooks/`, and are
+used again until the notebook, its data, or the package changes.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import click
 import jupytext
 import nbformat
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 
 ROOT = Path(__file__).parent.parent
 DATA = ROOT / "examples" / "rand_hie.csv"
@@ -60,13 +63,26 @@ def run(notebook: Any, name: str) -> Any:
         done = nbformat.from_dict(notebook)
         with TemporaryDirectory() as folder:
             shutil.copy(DATA, folder)
-            place = {"metadata": {"path": folder}}
-            NotebookClient(done, timeout=300, resources=place, extra_arguments=QUIET).execute()
+            execute(done, name, folder)
         RESULTS.mkdir(parents=True, exist_ok=True)
         for earlier in RESULTS.glob(f"{name}-{16 * '?'}.ipynb"):
             earlier.unlink()
         nbformat.write(done, result)
     return nbformat.read(result, as_version=4)
+
+
+def execute(notebook: Any, name: str, folder: str) -> None:
+    """Run the cells of a notebook in a folder. Raises PluginError, which names the cell, if one
+    fails."""
+    place, started = {"metadata": {"path": folder}}, list[str]()
+    client = NotebookClient(notebook, timeout=300, resources=place, extra_arguments=QUIET)
+    client.on_cell_execute = lambda cell, cell_index: started.append(cell.source)
+    try:
+        client.execute()
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        code = sum(cell.cell_type == "code" for cell in notebook.cells)
+        where = f"docs/notebooks/{name}.py: cell {len(started)} of the {code} cells with code"
+        raise PluginError(f"{where} fails.\n\n{click.unstyle(str(error))}") from None
 
 
 def page(notebook: Any, name: str) -> str:

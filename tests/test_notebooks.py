@@ -91,3 +91,34 @@ def test_a_notebook_runs(notebook, tmp_path):
     command = [sys.executable, notebook]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-4000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("last", "fault"),
+    [
+        ("assert 2 > 3, 'too small'", "AssertionError: too small"),
+        ("import os; os._exit(1)", "died"),
+    ],
+)
+def test_a_cell_that_fails_is_named_by_the_build(last, fault, tmp_path):
+    """With its notebook, its number, and the error, in characters that every terminal shows."""
+    for package in ("mkdocs", "nbclient", "jupytext"):
+        pytest.importorskip(package, reason="make docs installs it")
+    notebook = tmp_path / "example.py"
+    notebook.write_text(f"# %% [markdown]\n# # Title\n\n# %%\nx = 1\n\n# %%\n{last}\n")
+    code = (
+        "import sys, jupytext, gallery\n"
+        "gallery.execute(jupytext.read(sys.argv[1]), 'example', sys.argv[2])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, notebook, tmp_path],
+        cwd=ROOT / "docs",
+        capture_output=True,
+        text=True,
+    )
+    told = done.stderr.partition("mkdocs.exceptions.PluginError: ")[2]
+    assert done.returncode and told.startswith(
+        "docs/notebooks/example.py: cell 2 of the 2 cells with code fails."
+    )
+    assert fault in told and "\x1b" not in told
