@@ -206,7 +206,7 @@ def _device_options() -> list[Parameter]:
         takers = [
             kind.replace(" ", "-") for kind, one in CHANNELS.items() if name in one.parameters
         ]
-        help = f"Of a channel: {', '.join(takers)}."
+        help = f"For --channel {', '.join(takers)}."
         option = LOCAL if name == "epsilon" else name
         options.append(
             Parameter(

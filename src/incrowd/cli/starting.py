@@ -66,15 +66,15 @@ def new(
         str | None, choice("--protection", PROTECTIONS, "strong, moderate or weak.")
     ] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Take the default of everything that is not given.")
+        bool, typer.Option("--yes", help="Ask nothing: use the default for everything not given.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     json: AsJson = False,
 ) -> None:
     """Write a survey by answering four questions. The file explains each of its lines.
 
-    What an option gives is not asked. With --yes nothing is asked; without a question, the survey
-    is then the ready survey `health`.
+    A question that an option answers is not asked. With --yes, nothing is asked; if no question is
+    given either, the survey is the ready survey `health`.
 
     \b
     Example:

@@ -116,14 +116,14 @@ class NewSurvey:
         yield "# Written by `incrowd new`. Text after a # explains a line, and has no effect."
         yield "# `incrowd plan` shows what a change does to the precision of the results."
         yield ""
-        yield f"name = {quoted(self.name)}  # people who answer read it"
-        yield '# language = "de"  # of the texts, if they are not in English'
+        yield f"name = {quoted(self.name)}  # shown to the people who answer"
+        yield '# language = "de"  # the language of the texts, if it is not English'
         yield ""
         yield "[people]"
         yield f"invited = {people.invited}  # how many people you will ask"
-        yield f'expected = "{100 * people.expected:.12g}%"  # how many of them will probably answer'
+        yield f'expected = "{100 * people.expected:.12g}%"  # the share that will probably answer'
         everybody = _optional("everybody = true", people.everybody)
-        yield f"{everybody}  # they are everybody whom you want to know about, not a sample"
+        yield f"{everybody}  # if they are all the people you want to know about, not a sample"
         yield ""
         yield "[privacy]  # smaller numbers protect each person more, and make results less precise"
         yield from self._privacy(privacy)
@@ -141,7 +141,7 @@ class NewSurvey:
             "e-0", "e-"
         )
         limit = _optional(f"local_epsilon = {local}", "local_epsilon" in stated)
-        yield f"{limit}  # the epsilon that is left if the mixing of answers fails"
+        yield f"{limit}  # a limit for the epsilon that is left if the mixing fails"
         by_services = _optional(f"noise = {quoted(noise)}", "noise" in stated)
         yield f"{by_services}  # two services add the noise; for fewer than about 300 people"
 

@@ -29,7 +29,7 @@ EXAMPLES = {
             "health",
             "health.toml",
             "rand_hie.csv",
-            "five questions about health, and the real answers of 20,190 people",
+            "five questions about health, and 20,190 rows of real answers",
         ),
         PackagedExample(
             "department",
