@@ -2,9 +2,9 @@
 # # A statistician's health survey
 #
 # Three clinics ask their patients about limitations in daily life. The statistician has a list of what he needs:
-# results by clinic, weights, because patients with a deductible answered too rarely, one joint table, and a
-# logistic regression. He wants to know what the protection costs him, so at the end he compares with the fit on
-# the original answers.
+# results by clinic; weights, because too few patients with a deductible answered; one joint table; and a logistic
+# regression. He wants to know what the protection costs him, so he compares his model with the fit on the original
+# answers.
 #
 # The answers are those of the RAND Health Insurance Experiment, which are public; each row is treated as one
 # person. The clinic of each person is invented. Save [rand_hie.csv](rand_hie.csv) in the folder of the notebook
@@ -37,10 +37,10 @@ people.clinic.value_counts()
 # %% [markdown]
 # ## The survey
 #
-# Everybody knows who is a patient where, so the clinic is an [open question](../strata.md): it is sent as it is,
-# and each clinic is a crowd of its own. `crowd` is then the size of the smallest one. The regression and the
-# table are requested before the collection, because answers travel as cells of what was requested. `weights`
-# crosses them with the deductible.
+# Which clinic a patient goes to is no secret, so the clinic is an [open question](../strata.md): it is sent as it
+# is, and each clinic has its own crowd. `crowd` is then the size of the smallest one. The regression and the table
+# are requested before the collection, because devices send only the cells of what was requested. `weights` crosses
+# them with the deductible.
 
 # %%
 survey = incrowd.Survey.of(
@@ -133,7 +133,7 @@ assert error.abs().max() < 4
 # ## Weights
 #
 # In the population, 40, 35, and 25% of patients belong to the three clinics, and 30% have a deductible. Raking
-# adjusts to both at once. The margin of the deductible is seen through the noise, and the errors include that.
+# adjusts to both at once. Who has a deductible is known only through the noise, and the errors include that.
 
 # %%
 MARGINS = {
@@ -183,7 +183,7 @@ model = incrowd.regress(plan, reports)
 model
 
 # %% [markdown]
-# And this is the fit of statsmodels on the original answers, which no one would have had:
+# For comparison, this is the fit of statsmodels on the original answers, which nobody would have in a real survey:
 
 # %%
 original = smf.logit(
@@ -214,10 +214,10 @@ print(f"Errors are {ratio.min():.2f} to {ratio.max():.2f} times those without pr
 #
 # - **To each patient, toward everybody who reads what the shuffler released**: epsilon 2 and delta 10⁻⁶, for the
 #   three randomized questions together. Weighting, tables, and models cost nothing more.
-# - **The clinic is not protected.** It is sent openly, and everybody can know which collection holds a patient's
+# - **The clinic is not protected.** It is sent openly, and anybody may know which collection holds a patient's
 #   reports.
-# - **It rests on the shuffler**, and on at least 4,400 people in each clinic whose devices follow the plan. If it
-#   fails, the larger epsilon of the plan above is left, which protects nobody. So another organization than the
-#   clinics should run it.
-# - **The estimates** describe those who answered, weighted to the margins. Nobody can correct for reasons not to
-#   answer that the margins do not show.
+# - **It rests on the shuffler**, and on at least 4,400 people in each clinic whose devices follow the plan. If the
+#   shuffler fails, the larger epsilon of the plan above is left, which protects nobody. So an organization other than
+#   the clinics should run it.
+# - **The estimates** describe those who answered, weighted to the margins. Weights cannot correct for differences
+#   between those who answer and the others that the margins do not show.

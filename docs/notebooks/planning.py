@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Planning a study
 #
-# A researcher wants to ask students of two faculties whether they have cheated in an exam. Before she applies for
-# money, she has to know how many people she needs, what further questions would cost, and how likely it is that
-# she finds the difference that she expects. All of this can be computed before anybody is asked.
+# A researcher wants to ask students of two faculties whether they have cheated on an exam. Before she applies for
+# funding, she has to know how many people she needs, what further questions would cost, and how likely she is to find
+# the difference that she expects. All of this can be computed before anybody is asked.
 
 # %%
 import altair as alt
@@ -42,8 +42,8 @@ def margin(plan, questions):
 # %% [markdown]
 # ## How many people?
 #
-# `forecast` states the error of each table. It contains both parts: the people who happen to be asked, and the
-# noise. The dotted line is what the same number of people would give without any protection.
+# `forecast` states the error of each table, which has two parts: sampling, because only some people are asked, and
+# the noise. The dotted line is what the same number of people would give without any protection.
 
 # %%
 CROWDS = [100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000]
@@ -83,12 +83,12 @@ alt.Chart(needed).mark_line(strokeWidth=2).encode(
 needed.pivot(index="people", columns="from", values="margin").round(1)
 
 # %% [markdown]
-# The noise of a cell is that of a few people, in any crowd. So it dominates in small crowds, and from a thousand
-# people on it hardly matters.
+# The noise of a cell is equal to a few people, in any crowd. So it dominates in small crowds, and hardly matters with
+# more than a thousand people.
 #
 # ## From a margin to a number, or to an epsilon
 #
-# `solve` goes the other way: what is needed so that no requested table has a larger margin than this?
+# `solve` goes the other way: what does it take for every requested table to have at most a given margin?
 
 # %%
 enough = incrowd.solve(survey(1000), "crowd", margin=0.03)
@@ -103,7 +103,7 @@ for plan in (enough, strict):
 # %% [markdown]
 # ## What would one more question cost?
 #
-# Each further table needs noise of its own, and all tables share one guarantee. "Effective people" is the number
+# Each further table needs its own noise, and all tables share one guarantee. "Effective people" is the number
 # of people who would give the least precise table the same error without privacy.
 
 # %%

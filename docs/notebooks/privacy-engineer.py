@@ -24,7 +24,7 @@ CROWD, EPSILON, DELTA = 2_000, 1.0, 1e-6
 # ## The noise
 #
 # Each person's bit is flipped with probability q. `smallest_noise` finds the smallest q that gives the guarantee
-# in a crowd of 2,000. It is a fraction of 2³², rounded up, because devices draw exactly this probability.
+# in a crowd of 2,000. It is a multiple of 1/2³², rounded up, so that devices can draw exactly this probability.
 
 # %%
 flip = accountant.smallest_noise("exact", lambda noise: noise, CROWD, EPSILON, DELTA)
@@ -59,7 +59,7 @@ def counts(ones, zeros, noise):
 
 
 def delta_by_hand(crowd, noise, epsilon, others):
-    """Return the larger delta of both orders, with a number of yes among all others."""
+    """Return the larger delta of both orders, given how many of the others say yes."""
     no, yes = counts(others, crowd - others, noise), counts(others + 1, crowd - others - 1, noise)
     excess = (np.maximum(0, a - math.exp(epsilon) * b).sum() for a, b in ((no, yes), (yes, no)))
     return max(excess)
@@ -76,7 +76,7 @@ assert max(deltas) <= certificate.delta.upper
 assert math.isclose(max(deltas), certificate.delta.upper, rel_tol=1e-4)
 
 # %% [markdown]
-# The certificate is the largest of them to within rounding, and not below it. The worst crowds are those in which
+# The certificate is the largest of them, to within rounding, and is not below it. The worst crowds are those in which
 # all others give the same answer. For several questions and many people, enumeration is impossible; there, [the
 # bounds](../accountant.md#analyses) `seat` and `blanket` hold for every collection. This is how far they are from
 # the truth for one bit:
@@ -208,9 +208,9 @@ pd.DataFrame(
 # %% [markdown]
 # ## If people are missing, or collude
 #
-# The guarantee counts on 2,000 honest people. With fewer, delta stays and epsilon grows: with half of them it
-# doubles, and with a quarter, little but the flip of each bit is left. If you expect some people to collude, say
-# so before planning (`colluding`), so that the noise allows for them.
+# The guarantee counts on 2,000 honest people. With fewer, epsilon grows at the same delta: with half of them it
+# about doubles, and with a quarter, hardly anything but the flip of each bit protects a person. If you expect some
+# people to collude, say so before planning (`colluding`), so that the noise allows for them.
 
 # %%
 crowds = [2_000, 1_000, 500, 250, 100]
@@ -244,7 +244,7 @@ alt.Chart(profile).mark_line(color="#0b5cad").encode(
 #
 # - **To each person, toward everybody who sees the mixed reports**, even if they know all other answers: epsilon
 #   1 and delta 10⁻⁶.
-# - **It rests on** the shuffler, which removes names and works together with nobody who reads the reports; 2,000
+# - **It rests on** the shuffler, which removes names and does not work with anybody who reads the reports; 2,000
 #   people whose devices draw the noise as planned; and their random number generators.
 # - **Toward the shuffler together with the collector**: the local epsilon above, unless the plan limits it.
 # - The mathematics is [published](../mathematics.md) with its proofs. What this page recomputed is one bit;

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Publishing a table of records
 #
-# An institute holds 20,190 records of a health study. Researchers keep asking for new tables, and each of them
-# would have to be checked. The institute wants to publish the records themselves, once, so that anybody may
-# compute anything.
+# An institute holds 20,190 records of a health study. Researchers keep asking for new tables, and each table would
+# have to be checked for what it discloses. The institute wants to publish the records themselves, once, so that
+# anybody may compute anything.
 #
 # It randomizes each record, mixes them, and publishes the result with its plan. After that, every analysis is
 # free: whatever is computed from published reports reveals no more than the reports. The price is noise, and this
@@ -71,13 +71,13 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# The institute mixes the records and keeps no list of their order, so it publishes the first one. The second one
-# would protect people even if somebody could link each published record to its person, and its margins are five
-# times as large.
+# The institute mixes the records and keeps no list of their order, so it chooses the first plan. The second plan would
+# protect people even if somebody could link each published record to its person, but its margins are five times as
+# large.
 #
 # ## The release
 #
-# The seed makes this page reproducible. The institute itself publishes what `randomize` returns without a seed,
+# The seed makes this page reproducible. The institute itself runs `randomize` without a seed, and publishes the reports
 # with `incrowd.save_reports`. The reports and the plan are all that a researcher gets, and with them, `verify`
 # recomputes the guarantee.
 
@@ -128,8 +128,8 @@ assert np.abs(scaled).max() < 4.5
 # %% [markdown]
 # ## Merging answers
 #
-# A cell is as noisy as any other, however few people are in it. Someone who needs only two levels of health
-# merges the answers, and the errors of the merged table are computed for it.
+# Every cell has the same noise, even if few people are in it. Someone who needs only two levels of health merges the
+# answers, and the errors are computed for the merged table.
 
 # %%
 MERGE = {
@@ -174,7 +174,7 @@ incrowd.regress(
 )
 
 # %% [markdown]
-# Few people with few conditions are limited, and the noise nearly hides them. The result says so, and which
+# Few people with few conditions are limited, and the noise nearly hides them. The result says so, and suggests which
 # answers to merge. We follow the advice.
 
 # %%

@@ -71,14 +71,14 @@ assert math.isclose(DEVICES * incrowd.forecast(local)[0].noise_error, by_hand, r
 
 # %% [markdown]
 # The error of a count differs by a factor of more than 100. Without a shuffler, a site needs some 4,000 devices
-# before it can be told from nothing; with one, some twenty are enough. The last line is the price: if the
+# before it can be distinguished from noise; with one, some twenty are enough. The last line is the price: if the
 # shuffler records who sent what, almost nothing is left of the guarantee. RAPPOR's guarantee does not depend on
-# anybody. A team that cannot name a shuffler that its users would accept should use the local plan, and a shorter
+# anybody else. A team that cannot name a shuffler that its users would accept should use the local plan, and a shorter
 # list.
 #
 # ## What a device sends
 #
-# The question travels as cells: each bit that is set after the flips is a report of its own, without a name and
+# The question travels as cells: each bit that is set after the flips is a separate report, without a name and
 # unlinked to the others. A device sends one real report, unless its bit was flipped, and now and then an invented
 # one.
 
@@ -136,8 +136,8 @@ scale = alt.Scale(type="log", domain=[1, 1e5], clamp=True)
 )
 
 # %% [markdown]
-# Estimates of small sites scatter around the line, and the smallest may even be negative. That is how unbiased
-# estimates of rare sites have to look: their mean over many surveys is the true number.
+# Estimates of small sites scatter around the line, and the smallest may even be negative. Unbiased estimates of rare
+# sites have to scatter like this: their mean over many surveys is the true number.
 #
 # ## The check against the truth
 #
@@ -217,10 +217,10 @@ pd.DataFrame(copies).set_index("copies").round(6)
 # ## What was promised, to whom, and what it rests on
 #
 # - **To each device, toward whoever reads what the shuffler released**: epsilon 1 and delta 10⁻⁸ for the home
-#   page; and for the crashes of four weeks together, as the ledger has it, another epsilon 1. The two surveys
-#   have no ledger in common, so a device that takes part in both is promised their composition, which epsilon 2
-#   and delta 2·10⁻⁸ bound. One ledger for both would have been the better plan.
-# - **It rests on the shuffler**: that it removes the names, mixes, and works together with nobody who reads the
+#   page; and another epsilon 1 and delta 10⁻⁸ for the crashes of all four weeks, by the ledger. The two surveys do
+#   not share a ledger, so a device that takes part in both is promised their composition, which epsilon 2 and delta
+#   2·10⁻⁸ bound. One ledger for both would have been the better plan.
+# - **It rests on the shuffler**: that it removes the names, mixes, and does not work with anybody who reads the
 #   reports; and on a million honest devices, because invented ones hide nobody.
 # - **Toward the shuffler**: it receives sealed reports that it cannot read.
 # - **Without the shuffler**, the local epsilon of the table above remains.

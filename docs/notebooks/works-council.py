@@ -5,8 +5,8 @@
 # it is worse in the plant than in the office. Nobody would answer if the management could find out who said yes,
 # and with so few people, it often could: a table with a cell of two people names both.
 #
-# So few people hide each other only behind much noise. Here, the two [services](../few-people.md) add noise to
-# the counts instead.
+# So few people can hide each other only with much noise from their devices. Here, [two services](../few-people.md)
+# add noise to the counts instead: the shuffler, which removes the senders' names, and the collector, which counts.
 #
 # The employees in this notebook are invented, so we know the true answers, and compare at the end.
 
@@ -24,8 +24,7 @@ renderer = alt.renderers.enable("svg")  # charts as pictures, which need no netw
 # ## The questions
 #
 # The council asks everybody and wants to describe exactly those who answer, so this is a census: no error from
-# sampling. The site is a question like the others. It is not sent openly, because the council does not need it to
-# be.
+# sampling. The site is a question like the others, and is protected as well.
 
 # %%
 SITES = ["office", "plant", "warehouse"]
@@ -80,7 +79,7 @@ print(incrowd.guarantee_sentence(services.guarantee))
 # %% [markdown]
 # ## The answers
 #
-# Of 120 employees, 112 answer. Bullying is twice as common in the plant as elsewhere. In a real survey,
+# Of 120 employees, 112 answer. Bullying is more than twice as common in the plant as elsewhere. In a real survey,
 # `randomize` runs without `simulation_seed`, and takes its randomness from the operating system. The seed makes
 # this page reproducible, and every result says that its people are invented. The report below also says that
 # whoever holds the answers can read them: in this notebook, one computer plays all parts. Over a network, each
@@ -101,7 +100,7 @@ estimates
 #
 # ## Is it true?
 #
-# We know the answers, so we can look. Each interval should contain the true share in about 19 of 20 cases.
+# We know the answers, so we can check. About 19 of 20 intervals should contain the true share.
 
 # %%
 found = estimates.to_pandas()
