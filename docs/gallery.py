@@ -31,7 +31,7 @@ QUIET = ["--log-level=ERROR"]
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 # A link to another page of the manual. There are no pages next to a file that was downloaded.
 LINK = re.compile(r"\[([^]]+)\]\((?!https:)[^)]+\)")
-# What pandas states about the look of a table, which the manual's own style would yield to.
+# Styles that pandas adds to a table, which would override those of the manual.
 LOOK = re.compile(r'(?s)<style scoped>.*?</style>\s*| border="1" class="dataframe"')
 NAME = re.compile(r'<svg[^>]*?aria-label="([^"]*)"')
 BACKGROUND = re.compile(r'(<svg[^>]*>\s*)<rect[^>]*fill="white"[^>]*/>')

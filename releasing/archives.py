@@ -52,7 +52,7 @@ def _wheel(content: bytes, seconds: int) -> bytes:
 
 
 def _last_in_wheel(name: str) -> tuple[bool, bool, str]:
-    """Sort what describes the wheel behind its files, and its list of files last."""
+    """Sort the metadata of the wheel after its files, and its list of files last."""
     described = ".dist-info/" in name
     return described, described and name.endswith("/RECORD"), name
 

@@ -2,8 +2,9 @@
 # # The same mechanism, by published bounds
 #
 # A privacy engineer knows the literature on shuffled reports, and `dp_accounting`. What does this package compute that
-# she does not have already? Here, two mechanisms are accounted for by every method that we could verify: bit flips, and
-# a choice of five answers by k-ary response, both with local epsilon 2, among 10,000 people, once and in 100 rounds.
+# she does not have already? This page computes the guarantee of two mechanisms by every method that we could verify:
+# bit flips, and a choice of five answers by k-ary response, both with local epsilon 2, among 10,000 people, once and in
+# 100 rounds.
 #
 # All of them are upper bounds of the same number, and all are correct. A smaller one is closer to the truth.
 
@@ -18,7 +19,7 @@ from scipy.stats import binom
 
 from incrowd import accountant
 
-quiet = np.seterr(over="ignore")  # inside of dp_accounting, where a bound is not needed
+quiet = np.seterr(over="ignore")  # inside dp_accounting, where a bound is not needed
 renderer = alt.renderers.enable("svg")  # charts as pictures, which need no network
 CROWD, LOCAL, DELTA, ROUNDS, OPTIONS = 10_000, 2.0, 1e-6, 100, 5
 bit = accountant.BitFlip.from_epsilon(LOCAL)
@@ -244,18 +245,18 @@ assert math.isclose(often["this package"], often["dp_accounting, our curve"], re
 # ## What this says, and what it does not
 #
 # - **Closed forms are for theory.** They hold for any mechanism and show how epsilon depends on its parameters. For
-#   choosing noise they cost a factor of five here, and those who publish them compute numbers as well.
+#   choosing noise they cost a factor of more than five here.
 # - **For bits, decompositions are not exact.** The blanket, the stronger clones, and the variation ratio are the same
 #   bound, a third above the truth: they tell the analyst too much about the others. The certificate of this package is
 #   equal to the lower bound, to the digits shown; after 100 rounds it is less than 1% above it.
-# - **For k-ary response with five answers, the blanket is as good as ours.** Both are within 0.1% of the truth. Who
-#   computes it with any other program loses nothing that matters. This package uses it where it is the smaller one.
+# - **For k-ary response with five answers, the blanket is as good as ours.** Both are within 0.1% of the truth. Anyone
+#   who computes it with another program loses nothing that matters. This package uses it where it is the smaller one.
 # - **Composition is equally good everywhere.** Given the curve of one round, `dp_accounting` and this package agree. An
 #   (ε, δ) of one round, in contrast, composes badly.
 # - **Generality.** The clones hold for any mechanism of local epsilon 2, and for adaptive ones. Our certificates are for
 #   the mechanisms of this package, with the noise that is stated.
 # - **What all of them assume:** a shuffler that is trusted to mix, and 10,000 people who send honestly randomized
-#   reports. None says anything about a shuffler that is not.
+#   reports. None of them says anything about a shuffler that does not mix.
 #
 # All bounds of others were computed from the formulas above, as their papers state them; we did not run their programs.
 # Bounds whose formulas we could not verify are left out.

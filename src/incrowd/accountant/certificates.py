@@ -407,7 +407,7 @@ def smallest_noise(
 def _of_middle(
     family: Callable[[BitFlip], Alternatives | Sendable],
 ) -> Alternatives | Sendable:
-    """Return what is sent with noise of middle size. Raises ArgumentError unless the function
+    """Return what is sent with medium noise. Raises ArgumentError unless the function
     takes a bit flip."""
     try:
         signature(family).bind(MIDDLE)
@@ -791,7 +791,7 @@ def _order(ratios: Ratios, crowd: int, epsilon: float) -> OrderFigures:
 def curves(sent: Sendable, crowd: int, epsilons: Sequence[float]) -> dict[str, np.ndarray]:
     """Return certified bounds of delta at every epsilon, by analysis; only scalable analyses.
 
-    If counts shift, "local" has none; what is not a guarantee has one for bit flips only.
+    Without "local" if counts shift, and without "outlier" for channels other than bit flips.
     """
     sent = as_contribution(sent)
     flips = all(part.channel.is_flip for part, _ in sent.parts)

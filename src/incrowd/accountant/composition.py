@@ -50,7 +50,7 @@ TAIL = 1e-18  # a tail of this mass is treated as infinite loss
 SPARSE, WIDER = 4, 16  # after the dense part, steps of 4 points, or of a 16th of the index if more
 MOST_POINTS = 1 << 17
 COARSEST = 64.0  # on a coarser lattice nearly every loss is raised by a whole step
-MOST_COLLECTIONS = 10**9  # that are composed: `_reach` overflows from about 1e11 on
+MOST_COLLECTIONS = 10**9  # that are composed: `_reach` overflows above about 1e11
 SHOWN = 1e-6  # the delta in the text of a curve
 POINTS, LEAST_DELTA = 120, 1e-12  # those in its picture, and the delta where it ends
 LISTED = (1e-4, 1e-6, 1e-8, 1e-10)  # those in its table
@@ -82,7 +82,7 @@ class LossLaw:
         return float(min(excess @ self.mass + self.doubt, 1.0))
 
     def deltas(self, epsilons: np.ndarray) -> np.ndarray:
-        """Return `delta` at each epsilon, in a time that hardly depends on their number.
+        """Return `delta` at each epsilon, in time that hardly depends on their number.
 
         With a mass A above epsilon, and the next point a gap g above it, where delta is d, delta is
         A (1 - e^-g) + d e^-g. All terms are positive, so the relative error of d grows with the
@@ -248,7 +248,7 @@ def _added(origins: Sequence[tuple[tuple[CurveOrigin, ...], int]]) -> tuple[Curv
 
 
 def _check_count(count: int) -> None:
-    """Raise PrivacyError unless so many collections can be composed."""
+    """Raise PrivacyError unless this number of collections can be composed."""
     if not 1 <= count <= MOST_COLLECTIONS:
         raise PrivacyError.of(
             "count", "accountant.whole-between", value=count, low=1, high=MOST_COLLECTIONS
@@ -328,7 +328,7 @@ class PrivacyCurve(Displayed):
 
     @property
     def _title(self) -> CurveTitle:
-        """What stands above a picture of the curve."""
+        """The title of a picture of the curve."""
         assumed = f"assumption: {self._assumed}" if self._assumed else ""
         return CurveTitle(self._origin or "privacy curve", assumed)
 

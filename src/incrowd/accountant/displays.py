@@ -47,7 +47,7 @@ class CurveLine(NamedTuple):
 
 
 class CurveTitle(NamedTuple):
-    """What stands above a picture: the curve that it is about, and what that one assumes."""
+    """The title of a picture: the curve that it is about, and what this curve assumes."""
 
     curve: str
     assumed: str

@@ -30,7 +30,7 @@ Masses = npt.NDArray[np.float64]
 
 
 def pair_curve(p: Sequence[float], q: Sequence[float], *, step: float = STEP) -> PrivacyCurve:
-    """Return the privacy curve of two laws of one outcome, in both orders.
+    """Return the privacy curve of two distributions of an outcome, in both orders.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def from_dp_accounting(distribution: Any) -> PrivacyCurve:
     Raises
     ------
     PrivacyError
-        If the distribution is optimistic, which bounds nothing, or something else.
+        If it is an optimistic distribution, which bounds nothing, or no distribution at all.
 
     References
     ----------

@@ -101,7 +101,7 @@ class Channel(ABC):
     is_flip : bool
         Whether the channel flips each bit with a probability below 1/2.
     alone : bool
-        Whether a report has no part besides one with this channel.
+        Whether a part with this channel has to be the only part of a report.
     remembers : bool
         Whether a device can remember a permanent stage.
     instantaneous : Channel or None
@@ -126,7 +126,7 @@ class Channel(ABC):
     parameters: ClassVar[Mapping[str, Range]] = {}
     of_answers: ClassVar[bool] = False  # it takes the answer as a whole, and reports one set bit
     is_flip: ClassVar[bool] = False  # it flips each bit, with q < 1/2
-    alone: ClassVar[bool] = False  # a report of it has no other part
+    alone: ClassVar[bool] = False  # its part is the only one of a report
     remembers: ClassVar[bool] = False  # it has a permanent stage that a device can remember
     instantaneous: Channel | None = None  # the stage that is drawn for each report, if remembers
 
