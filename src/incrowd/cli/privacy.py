@@ -416,7 +416,7 @@ def curve(
         codes = [each.model_dump(mode="json") for each in assumed]
         print_json({**facts, "delta": of_each, "assumptions": codes})
         return
-    say(" ".join(map(str, map(assumption_sentence, assumed))))
+    say(f"Assumption: {' '.join(map(str, map(assumption_sentence, assumed)))}")
 
 
 def _name(analysis: str) -> AnalysisName:
@@ -461,7 +461,7 @@ def _show(
             bounds = (number_text.bound(value, 6) for value in (order.delta, order.eta))
             say("the papers' own pair, {}: delta {}, eta {}".format(name, *bounds))
     say(f"{requested.analysis}: {worst_pair(requested.worst)}")
-    say(" ".join(map(str, map(assumption_sentence, assumed))))
+    say(f"Assumption: {' '.join(map(str, map(assumption_sentence, assumed)))}")
 
 
 def _shown(channel: Channel, digits: int) -> str:
