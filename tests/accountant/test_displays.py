@@ -56,6 +56,21 @@ def test_a_curve_names_what_it_is_a_bound_for():
     assert "services-apart" in repr(RESULTS["counts"]) and "people" not in repr(RESULTS["counts"])
 
 
+def test_laws_from_elsewhere_are_named_in_a_composition():
+    """Whoever reads it has to know that something else is in it, whose assumption is unknown."""
+    given = accountant.pair_curve([0.75, 0.25], [0.25, 0.75])
+    for both in (
+        CURVE * given,
+        given * CURVE,
+        accountant.PrivacyCurve.of([(CURVE, 2), (given, 3)]),
+    ):
+        text = repr(both)
+        assert "laws from elsewhere" in text and "10,000 people" in text
+        assert {"whole-crowd", "not-stated"} <= set(text.strip(")").replace(";", "").split())
+        assert "not-stated" in both._repr_html_()
+    assert "elsewhere" not in repr(given**2) + repr(CURVE**2)
+
+
 def test_the_figures_in_a_text_are_not_smaller_than_they_are():
     shown = float(repr(CURVE).split("epsilon=")[1].split()[0])
     assert CURVE.epsilon(1e-6) <= shown < 1.001 * CURVE.epsilon(1e-6)

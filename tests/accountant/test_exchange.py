@@ -14,6 +14,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as theirs
 from dp_accounting.pld.pld_pmf import create_pmf
 from mpmath import mp, mpf
+from scipy.stats import binom
 
 from incrowd import accountant
 from incrowd.accountant.composition import MOST_POINTS, LossLaw, PrivacyCurve
@@ -220,6 +221,18 @@ def test_an_optimistic_distribution_is_refused():
         accountant.from_dp_accounting(sent)
 
 
+def test_what_is_not_a_guarantee_is_not_sent_as_a_bound():
+    """dp_accounting does not compose it with a bound, and it does not come back as one."""
+    flip = accountant.BitFlip.from_epsilon(2.0)
+    bound, other = (accountant.privacy_curve(name, flip, 1000) for name in ("seat", "outlier"))
+    for curve in (other, bound * other):
+        sent = accountant.to_dp_accounting(curve, interval=0.01)
+        with pytest.raises(ValueError, match="Estimation types"):
+            sent.compose(accountant.to_dp_accounting(bound, interval=0.01))
+        with pytest.raises(PrivacyError, match="optimistic"):
+            accountant.from_dp_accounting(sent)
+
+
 def test_tails_that_dp_accounting_cuts_stay_infinite():
     """Composed 1,000 times with a large truncation; Fourier transforms leave negative masses."""
     sent = theirs.from_gaussian_mechanism(30.0, value_discretization_interval=0.005)
@@ -256,6 +269,42 @@ def test_losses_that_are_large_keep_delta():
         for bound in (curve, accountant.from_dp_accounting(there(curve))):
             for epsilon in (699.0, 699.9999, 700.0 - 1e-9):
                 assert bound.forward.delta(epsilon) >= outcomes.deltas(epsilon)[0]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("step", [5e-324, 1e-300, 1e-20, 1e20, 1e100])
+@pytest.mark.parametrize("first", [-(2**53), -(10**15), 0, 10**15, 2**53])
+def test_extreme_lattices_compose(step, first):
+    """Two losses one step apart, three times; without a warning, and never below the exact sum."""
+    data = {"step": step}
+    for order in ("forward", "backward"):
+        data |= {f"{order}_first": first, f"{order}_mass": [0.25, 0.5], f"{order}_infinite": 0.25}
+    composed = accountant.from_losses(data) ** 3
+    for epsilon in (0.0, 1.0, 3 * first * step, (3 * first + 1.5) * step):
+        exact = 1 - 0.75**3  # an infinite loss in any of the three
+        for seconds in range(4):
+            loss = mpf(step) * (3 * first + seconds)
+            chance = math.comb(3, seconds) * 0.5**seconds * 0.25 ** (3 - seconds)
+            exact += chance * max(1 - mp.exp(min(mpf(epsilon) - loss, 0)), 0)
+        assert composed.delta(epsilon) >= min(exact, 1.0)
+
+
+def test_distant_places_keep_the_tail():
+    """A million losses far from zero: the window is counted from near the mean, in whole numbers.
+
+    Counted from zero in doubles, it would be wrong by 10^5 steps: the sum has a place of 10^21.
+    """
+    first, count, step = 10**15, 10**6, 1e-20
+    one = {"first": first, "mass": [0.5, 0.5], "infinite": 0.0}
+    both = {
+        f"{order}_{key}": value for order in ("forward", "backward") for key, value in one.items()
+    }
+    law = (accountant.from_losses({"step": step, **both}) ** count).forward
+    for deviations in (-3, 0, 3, 6):
+        above = round(count / 2 + deviations * math.sqrt(count) / 2)
+        exact = binom.sf(above, count, 0.5)
+        tail = law.mass[max(above + 1 + count * first - law.first, 0) :].sum() + law.infinite
+        assert exact * (1 - 1e-9) <= tail <= exact + 1e-8
 
 
 def test_curves_with_different_steps_compose():

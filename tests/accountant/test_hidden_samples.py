@@ -119,6 +119,16 @@ def test_three_people_are_hidden_as_certified(channel, rate, blank):
         assert named <= local <= named * (1 + 1e-9) + 1e-15
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_smallest_epsilon_of_all_is_bounded_without_a_warning():
+    """A denormal, where what a decisive value has to spare overflows in a quotient."""
+    hidden = sample(BitFlip.at_least(0.4), 0.5, 1)
+    exact = worst(BitFlip.at_least(0.4), 3, Fraction(1, 2), 1, 0.0)
+    named = alone(BitFlip.at_least(0.4), Fraction(1, 2), 1, 0.0)
+    certified = accountant.certify("seat", hidden, 3, 5e-324).delta.upper
+    assert exact <= certified <= named * (1 + 1e-9)
+
+
 def of_counts(hidden, people, x, crowd):
     """The law of how many send each report; all others hold the answer `crowd`."""
     counts = [c for c in product(range(people), repeat=3) if sum(c) == people - 1]

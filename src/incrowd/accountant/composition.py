@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.fft import irfft, rfft
@@ -73,7 +73,7 @@ class LossLaw:
     @property
     def losses(self) -> np.ndarray:
         """The points of the lattice."""
-        return self.step * np.arange(self.first, self.first + len(self.mass))
+        return self.step * (float(self.first) + np.arange(len(self.mass)))
 
     def delta(self, epsilon: float) -> float:
         """Return P[loss > epsilon] minus e^epsilon Q[loss > epsilon], plus an allowance for
@@ -189,33 +189,42 @@ def _tail_error(errors: np.ndarray) -> float:
 
 
 def _reach(laws: Sequence[tuple[LossLaw, int]]) -> tuple[int, int]:
-    """Return (low, high): the sum is above `high` with probability e^-41, and below `low` about as
-    rarely.
+    """Return (low, high), in steps: the sum is above `high` with probability e^-41, and below `low`
+    about as rarely.
 
-    P[sum >= x] <= E exp(t sum) exp(-t x) for every t > 0; t goes over a grid.
+    P[sum >= x] <= E exp(t sum) exp(-t x) for every t > 0; t goes over a grid. Places are counted
+    from near the mean of each law, so that neither the step nor distant places cause rounding.
     """
-    step = laws[0][0].step
-    lowest = sum(count * law.first for law, count in laws)
-    highest = sum(count * (law.first + len(law.mass) - 1) for law, count in laws)
-    spread = math.sqrt(sum(count * _second_moment(law) for law, count in laws))
-    t = np.geomspace(MOST_TILT / 64, MOST_TILT, 25) / max(spread, step)
+    middles = [_middle(law.mass) for law, _ in laws]
+    counted = [
+        (np.arange(len(law.mass)) - middle, law.mass, count)
+        for (law, count), middle in zip(laws, middles, strict=True)
+    ]
+    lowest = sum(count * int(places[0]) for places, _, count in counted)
+    highest = sum(count * int(places[-1]) for places, _, count in counted)
+    spread = math.sqrt(sum(count * float(mass @ places**2) for places, mass, count in counted))
+    t = np.geomspace(MOST_TILT / 64, MOST_TILT, 25) / max(spread, 1.0)
     bounds = []
     for sign in (1, -1):
-        cumulant = sum(count * _cumulant(law, sign * t) for law, count in laws)
-        bounds.append(math.ceil(float(np.min((cumulant + LOG_TAIL) / t)) / step))
+        cumulant = sum(count * _cumulant(mass, sign * places, t) for places, mass, count in counted)
+        bounds.append(math.ceil(float(np.min((cumulant + LOG_TAIL) / t))))
     low, high = max(lowest, -bounds[1]), min(highest, max(bounds[0], 0))
-    return low, max(low, high)  # hardly any loss is finite if the bounds cross
+    start = sum(
+        count * (law.first + place) for (law, count), place in zip(laws, middles, strict=True)
+    )
+    return start + low, start + max(low, high)  # hardly any loss is finite if the bounds cross
 
 
-def _second_moment(law: LossLaw) -> float:
-    return float(law.mass @ law.losses**2)
+def _middle(mass: np.ndarray) -> int:
+    """Return the index that is next to the mean; 0 without mass."""
+    return round(float(mass @ np.arange(len(mass))) / max(float(mass.sum()), SMALLEST))
 
 
-def _cumulant(law: LossLaw, t: np.ndarray) -> np.ndarray:
-    """Return ln E exp(t loss); a law without mass has a loss of zero."""
-    exponents = np.outer(t, law.losses)
+def _cumulant(mass: np.ndarray, places: np.ndarray, t: np.ndarray) -> np.ndarray:
+    """Return ln E exp(t place); a law without mass has a place of zero."""
+    exponents = np.outer(t, places)
     top = exponents.max(axis=1)
-    total = np.exp(exponents - top[:, None]) @ law.mass
+    total = np.exp(exponents - top[:, None]) @ mass
     return np.asarray(top + np.log(np.maximum(total, SMALLEST)))
 
 
@@ -227,8 +236,8 @@ class CurveOrigin(NamedTuple):
     collections are composed.
     """
 
-    analysis: AnalysisName
-    assumption: AssumptionCode
+    analysis: AnalysisName | Literal["laws from elsewhere"]
+    assumption: AssumptionCode | Literal["not-stated"]
     crowd: int | None
     collections: int = 1
 
@@ -238,11 +247,20 @@ class CurveOrigin(NamedTuple):
         return f"{self.analysis}{people}{times}"
 
 
+ELSEWHERE = CurveOrigin("laws from elsewhere", "not-stated", None)
+
+
 def _added(origins: Sequence[tuple[tuple[CurveOrigin, ...], int]]) -> tuple[CurveOrigin, ...]:
-    """Return the origins of a composition: (origins of a curve, how often it occurs)."""
+    """Return the origins of a composition: (origins of a curve, how often it occurs).
+
+    () only if that is all there is: otherwise `ELSEWHERE` says that laws of unknown origin are in
+    it.
+    """
+    if not any(each for each, _ in origins):
+        return ()
     counted: Counter[CurveOrigin] = Counter()
     for each, count in origins:
-        for origin in each:
+        for origin in each or (ELSEWHERE,):
             counted[origin._replace(collections=1)] += origin.collections * count
     return tuple(one._replace(collections=number) for one, number in counted.items())
 
@@ -314,16 +332,17 @@ class PrivacyCurve(Displayed):
     @property
     def _assumed(self) -> str:
         codes = " and ".join(dict.fromkeys(each.assumption for each in self.origins))
-        return codes if self._proved else f"{codes}, not a guarantee"
+        return codes if self.proved else f"{codes}, not a guarantee"
 
     @property
-    def _proved(self) -> bool:
+    def proved(self) -> bool:
+        """Whether the curve is a bound for every crowd, as far as its origins say."""
         return not any(each.analysis in NOT_PROVED for each in self.origins)
 
     @property
     def label(self) -> str:
         """What the curve is, in the legend of a picture."""
-        bound = "upper bound" if self._proved else "lower bound for the worst crowd"
+        bound = "upper bound" if self.proved else "lower bound for the worst crowd"
         return ": ".join(filter(None, (bound, self._origin)))
 
     @property

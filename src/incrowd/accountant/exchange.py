@@ -21,6 +21,7 @@ from incrowd.accountant.numerics.precision import UNIT
 from incrowd.errors import PrivacyError
 
 STEP = 1e-4  # of a lattice; the default of dp_accounting
+WIDEST, FARTHEST = 1e100, 2**53  # the largest step and place: their product is far from infinity
 NOT_ONE = 1e-6  # a total above 1 by more than this is a mistake, not rounding
 OF_A_LOG = 4 * UNIT  # the error of a difference of two logarithms, relative to their sizes
 ORDERS = ("forward", "backward")
@@ -51,7 +52,7 @@ def pair_curve(p: Sequence[float], q: Sequence[float], *, step: float = STEP) ->
     ------
     PrivacyError
         If a value is not a probability, a total is above 1, the lengths differ, or step is not
-        above 0.
+        above 0 and at most 1e100.
 
     References
     ----------
@@ -72,12 +73,14 @@ def pair_curve(p: Sequence[float], q: Sequence[float], *, step: float = STEP) ->
 
 
 def to_dp_accounting(curve: PrivacyCurve, *, interval: float | None = None) -> Any:
-    """Return a curve as a pessimistic distribution of dp_accounting.
+    """Return a curve as a distribution of dp_accounting, a pessimistic one if it is a bound.
 
     The order `forward` becomes the one for REMOVE, and `backward` the one for ADD. In a curve of
     this package, both are orders of two collections of the same people, one of whom answers
     differently (REPLACE_ONE). What the curve assumes, such as a shuffler and a number of honest
-    people, is not part of the distribution: state it together with every figure.
+    people, is not part of the distribution: state it together with every figure. A curve that is
+    not a guarantee, such as one of "outlier", becomes an optimistic distribution, which neither
+    program composes with a bound.
 
     Parameters
     ----------
@@ -96,7 +99,7 @@ def to_dp_accounting(curve: PrivacyCurve, *, interval: float | None = None) -> A
     Raises
     ------
     PrivacyError
-        If dp_accounting is not installed, or interval is not above 0.
+        If dp_accounting is not installed, or interval is not above 0 and at most 1e100.
 
     References
     ----------
@@ -127,7 +130,12 @@ def to_dp_accounting(curve: PrivacyCurve, *, interval: float | None = None) -> A
             "infinity_mass_add": infinite[1],
         }
     return PrivacyLossDistribution.create_from_rounded_probability(
-        masses[0], infinite[0], step, pessimistic_estimate=True, symmetric=symmetric, **other
+        masses[0],
+        infinite[0],
+        step,
+        pessimistic_estimate=curve.proved,
+        symmetric=symmetric,
+        **other,
     )
 
 
@@ -180,6 +188,9 @@ def from_dp_accounting(distribution: Any) -> PrivacyCurve:
 
 def to_losses(curve: PrivacyCurve) -> dict[str, Any]:
     """Return a curve as plain numbers and lists, for JSON and for other programs.
+
+    What the curve assumes, and whether it is a guarantee (`proved`), is not part of them: state it
+    together with every figure.
 
     Parameters
     ----------
@@ -264,8 +275,10 @@ def from_losses(losses: Mapping[str, Any]) -> PrivacyCurve:
         mass = _checked(f"{order}_mass", losses[f"{order}_mass"])
         first = _number(f"{order}_first", losses[f"{order}_first"])
         infinite = _checked(f"{order}_infinite", [losses[f"{order}_infinite"]])
-        if not first.is_integer():
-            raise PrivacyError.of(f"{order}_first", "accountant.whole-place", value=first)
+        if not (first.is_integer() and abs(first) <= FARTHEST):
+            raise PrivacyError.of(
+                f"{order}_first", "accountant.whole-place", value=first, most=FARTHEST
+            )
         if not len(mass):
             raise PrivacyError.of(f"{order}_mass", "accountant.no-mass")
         laws.append(_law(int(first) + np.arange(len(mass)), mass, float(infinite[0]), step))
@@ -345,7 +358,7 @@ def _gathered(losses: Masses, mass: Masses, infinite: float, step: float) -> Los
     """Return the law on a lattice; its step is doubled until there are few points."""
     if not len(losses):
         return LossLaw(step, 0, np.zeros(1), _infinite(mass, losses, infinite))
-    while np.ptp(losses) / step >= MOST_POINTS - 2:
+    while float(np.ptp(losses)) / step >= MOST_POINTS - 2:
         step *= 2
     split = neighbors(losses, step, rate=-1.0)
     first, masses = gathered(Split(split.below, mass * split.lower, mass * split.upper))
@@ -374,5 +387,5 @@ def _number(field: str, given: Any) -> float:
 
 
 def _check_step(field: str, step: float) -> None:
-    if not 0 < step < math.inf:
-        raise PrivacyError.of(field, "accountant.above-0", value=step)
+    if not 0 < step <= WIDEST:
+        raise PrivacyError.of(field, "accountant.step-of-losses", value=step, most=WIDEST)

@@ -290,7 +290,7 @@ def missing(crowd: ContourBound, cut: float) -> float:
     """
     others, spare = crowd.others - 1, cut - (crowd.others - 1) * crowd.gain
     best = math.inf
-    for t in TAILS / spare if spare > 0 else ():
+    for t in TAILS / max(spare, 1 / HIGHEST) if spare > 0 else ():
         lowest = -LOWEST / t
         raised = others * float(crowd.means(np.maximum(lowest - crowd.value, 0.0)).max())
         shrunk = np.exp(-t * np.maximum(crowd.value, lowest))
