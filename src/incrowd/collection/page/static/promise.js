@@ -4,7 +4,13 @@ import { areMixed, inventedPieces } from "./pieces.js"
 const X25519 = "0020" // the number of its KEM; the other one withstands quantum computers
 
 const NONE = "practically-none" // in the place of a factor that is too large to mean anything
-const figure = (text, words) => (text !== null && Number.isFinite(Number(text)) ? words.number(Number(text)) : text)
+
+/** A figure of the configuration in the words' language, with as many decimals. */
+function figure(text, words) {
+  if (text === null || !Number.isFinite(Number(text))) return text
+  const [, decimals = ""] = /^\d+\.(\d+)$/.exec(text) ?? []
+  return words.number(Number(text), decimals.length)
+}
 
 /** The guarantee for the person who answers, computed from the plan when the page was created. */
 export function promise(config, bundle, words) {
@@ -26,9 +32,9 @@ const limit = (factor, words) =>
 
 const STRENGTHS = { strong: "strength_strong", moderate: "strength_moderate", weak: "strength_weak" }
 
-/** How strong a promise is, and what a guess can become; no text if practically nothing is promised. */
+/** How strong a promise is, and what a guess can become; no text if it can become practically certain. */
 const strong = ({ strength, guess, most }, words) =>
-  strength === NONE ? [] : [words.say(STRENGTHS[strength], { guess, most })]
+  strength === NONE || most === null ? [] : [words.say(STRENGTHS[strength], { guess, most })]
 
 /** What is promised about the published results. */
 function concluded({ factor, delta }, words) {

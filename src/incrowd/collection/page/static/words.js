@@ -28,8 +28,10 @@ export class Words {
     return Object.hasOwn(this.table, key)
   }
 
-  number(value) {
-    return new Intl.NumberFormat(this.locale, { maximumFractionDigits: 20 }).format(value)
+  /** decimals: the least number of them. */
+  number(value, decimals = 0) {
+    const digits = { minimumFractionDigits: decimals, maximumFractionDigits: 20 }
+    return new Intl.NumberFormat(this.locale, digits).format(value)
   }
 
   list(texts) {
