@@ -38,7 +38,7 @@ people.clinic.value_counts()
 # ## The survey
 #
 # Which clinic a patient goes to is no secret, so the clinic is an [open question](../strata.md): it is sent as it
-# is, and each clinic has its own crowd. `crowd` is then the size of the smallest one. The regression and the table
+# is, and each clinic has its own crowd. `crowd` is then at most the size of the smallest one. The regression and the table
 # are requested before the collection, because devices send only the cells of what was requested. `weights` crosses
 # them with the deductible.
 

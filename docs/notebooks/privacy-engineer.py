@@ -24,7 +24,8 @@ CROWD, EPSILON, DELTA = 2_000, 1.0, 1e-6
 # ## The noise
 #
 # Each person's bit is flipped with probability q. `smallest_noise` finds the smallest q that gives the guarantee
-# in a crowd of 2,000. It is a multiple of 1/2³², rounded up, so that devices can draw exactly this probability.
+# in a crowd of 2,000; it stops when delta is within a few hundred-thousandths of the goal. The result is a multiple of
+# 1/2³², rounded up, so that devices can draw exactly this probability.
 
 # %%
 flip = accountant.smallest_noise("exact", lambda noise: noise, CROWD, EPSILON, DELTA)
@@ -35,11 +36,13 @@ print(f"certified delta {certificate.delta.upper:.6e}, which assumes: {certifica
 assert certificate.proved and certificate.delta.upper <= DELTA
 
 # %% [markdown]
-# One step less noise is not enough:
+# A ten-thousandth less noise is not enough:
 
 # %%
-less = accountant.BitFlip(flip.numerator - 1)
-print(accountant.certify("exact", less, CROWD, EPSILON).delta.upper - DELTA)
+less = accountant.BitFlip(round(0.9999 * flip.numerator))
+too_large = accountant.certify("exact", less, CROWD, EPSILON).delta
+print(f"delta is at least {too_large.lower:.6e}")
+assert too_large.lower > DELTA
 
 # %% [markdown]
 # ## The same by hand

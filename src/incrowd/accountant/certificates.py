@@ -364,7 +364,8 @@ def smallest_noise(
     Returns
     -------
     BitFlip
-        The noise.
+        The noise. Its delta is at most the given one. Slightly less noise may also be enough: the
+        search ends when delta is within a share of 3e-5 of the given one.
 
     Raises
     ------
