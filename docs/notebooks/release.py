@@ -128,8 +128,8 @@ assert np.abs(scaled).max() < 4.5
 # %% [markdown]
 # ## Merging answers
 #
-# Every cell has the same noise, even if few people are in it. Someone who needs only two levels of health merges the
-# answers, and the errors are computed for the merged table.
+# The noise of a cell is of a similar size, however few people are in it. Someone who needs only two levels of health
+# merges the answers, and the errors are computed for the merged table.
 
 # %%
 MERGE = {

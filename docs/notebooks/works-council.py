@@ -79,7 +79,7 @@ print(incrowd.guarantee_sentence(services.guarantee))
 # %% [markdown]
 # ## The answers
 #
-# Of 120 employees, 112 answer. Bullying is more than twice as common in the plant as elsewhere. In a real survey,
+# Of 120 employees, 112 answer. Bullying is about twice as common in the plant as elsewhere. In a real survey,
 # `randomize` runs without `simulation_seed`, and takes its randomness from the operating system. The seed makes
 # this page reproducible, and every result says that its people are invented. The report below also says that
 # whoever holds the answers can read them: in this notebook, one computer plays all parts. Over a network, each
