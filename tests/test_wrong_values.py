@@ -48,6 +48,7 @@ GOOD = {
     **{"shifts": [2], "variances": [1.0], "eta": 1e-6, "worst": (), "assumption": "whole-crowd"},
     **{"proved": True, "by": "exact", "copies": 1, "presence": None, "absence": None},
     **{"distribution": from_randomized_response(0.5, 2)},
+    **{"rows": ((4, 1), (1, 4)), "matrix": [[0.8, 0.2], [0.2, 0.8]]},
     **{"curves": [(CURVE, 2)], "count": 2, "answers": (0, 1), "parts": [PART]},
 }
 OF_ITS_OWN = {
@@ -62,6 +63,7 @@ OF_ITS_OWN = {
     "AdditiveNoise.plus": {"other": NOISE},
 }
 INSTANCES = (FLIP, BIT, K_ARY, SENT, CURVE, NOISE, accountant.Alternatives((SENT,)))
+INSTANCES += (accountant.MatrixChannel(((4, 1, 1), (1, 4, 1), (1, 1, 4))),)
 INSTANCES += (accountant.Warner(2**30), accountant.Simmons(2**30), accountant.Rappor(FLIP, BIT))
 INSTANCES += (accountant.TwoStage(FLIP, FLIP), PART, SCHEMA, YES_NO)
 # Results, which callers read; bases of channels, which callers derive; and what draws reports.

@@ -47,6 +47,10 @@ def sampled(channel=FLIP, rate=0.5, participation="hidden", **options):
     return accountant.HiddenSample.of(channel, rate, participation=participation, **options)
 
 
+def matrix(rows):
+    return lambda _: accountant.MatrixChannel.of(rows)
+
+
 NOISE = accountant.AdditiveNoise.laplace(1.0, most=20)
 SHIFTED = accountant.Contribution((), shifts=((NOISE, 2),))
 
@@ -243,5 +247,23 @@ CASES = {
         [accountant.Part(Domain(2, 1, 1), sampled())] * 2
     ),
     "bits of a sample": lambda _: sampled().reported(3),
+    "a matrix of one row": matrix([[1.0, 1.0]]),
+    "a matrix with a negative entry": matrix([[1.1, 0.2], [-0.1, 0.8]]),
+    "a matrix whose columns add up to too much": matrix([["0.8", "0.3"], ["0.2", "0.8"]]),
+    "a matrix with a row for each answer": matrix([[0.9, 0.1], [0.4, 0.6]]),
+    "a matrix that cannot be rounded": matrix([[1 / 3] * 3] * 3),
+    "a matrix of probabilities as numerators": lambda _: accountant.MatrixChannel(
+        ((0.5, 0.5), (0.5, 0.5))
+    ),
+    "a matrix with columns of different sums": lambda _: accountant.MatrixChannel(((4, 1), (1, 5))),
+    "a matrix over a large denominator": lambda _: accountant.MatrixChannel(
+        ((2**63, 1), (1, 2**63))
+    ),
+    "a matrix with a report that never occurs": lambda _: accountant.MatrixChannel(
+        ((4, 1), (0, 0), (1, 4))
+    ),
+    "a matrix of which nothing can be learned": lambda _: (
+        accountant.MatrixChannel(((1, 1), (1, 1))).inverse
+    ),
     "Warner's device of a tiny epsilon": lambda _: Warner.from_epsilon(1e-12),
 }

@@ -36,6 +36,7 @@ _HOMES = {
     "Domain": "schema",
     "HiddenSample": "channels.hidden_sample",
     "KAry": "channels.k_ary",
+    "MatrixChannel": "channels.matrix",
     "Part": "schema",
     "PrivacyCurve": "composition",
     "Rappor": "channels.rappor",

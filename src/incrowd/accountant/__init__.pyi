@@ -17,6 +17,7 @@ from incrowd.accountant.channels.bit import Bit as Bit
 from incrowd.accountant.channels.bit_flip import BitFlip as BitFlip
 from incrowd.accountant.channels.hidden_sample import HiddenSample as HiddenSample
 from incrowd.accountant.channels.k_ary import KAry as KAry
+from incrowd.accountant.channels.matrix import MatrixChannel as MatrixChannel
 from incrowd.accountant.channels.rappor import Rappor as Rappor
 from incrowd.accountant.channels.rappor import TwoStage as TwoStage
 from incrowd.accountant.channels.simmons import Simmons as Simmons

@@ -126,7 +126,7 @@ class AnswerChannel(Channel):
 
     def laws(self, answers: AnswerNumbers) -> Laws:
         """Return the laws of the reports of these answers, one row per report."""
-        ways = np.ones(self.options, np.int64)
+        ways = np.ones(len(self.numerators), np.int64)
         return Laws(self.numerators[:, list(answers)], self._least, ways)
 
     @property
@@ -157,8 +157,9 @@ class AnswerChannel(Channel):
             raise PrivacyError.of(
                 "bits", "accountant.other-number-of-bits", value=bits, options=self.options
             )
-        matrix = np.eye(1 + bits)
-        matrix[1:, 1:] = self.matrix
+        rates = self.set_rates
+        matrix = np.zeros((1 + len(rates), 1 + bits))
+        matrix[0, 0], matrix[1:, 1:] = 1.0, rates
         return matrix
 
     @cached_property

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from incrowd.accountant.channels.answers import AnswerChannel, AnswerNumbers, Laws, takes_answers
+from incrowd.accountant.channels.answers import AnswerChannel, takes_answers
 from incrowd.accountant.channels.base import Channel, ChannelMatrix, ExactIntegers, rounded_up
 from incrowd.accountant.channels.bit_flip import (
     DENOMINATOR,
@@ -163,31 +163,10 @@ class HiddenSample(AnswerChannel):
         """That of the channel times 2^32."""
         return self.channel.denominator * DENOMINATOR
 
-    def laws(self, answers: AnswerNumbers) -> Laws:
-        """Return the laws of the reports of these answers, one row per report."""
-        ways = np.ones(len(self.numerators), np.int64)
-        return Laws(self.numerators[:, list(answers)], self._least, ways)
-
     @property
     def set_rates(self) -> ChannelMatrix:
         """The probability that a bit of the report is set, for each possible answer."""
         return self.matrix[: self.options]
-
-    def reported(self, bits: int) -> ChannelMatrix:
-        """Return E[(1, the report's bits) | record], as for any channel.
-
-        Raises
-        ------
-        PrivacyError
-            Unless there is one bit per option.
-        """
-        if bits != self.options:
-            raise PrivacyError.of(
-                "bits", "accountant.other-number-of-bits", value=bits, options=self.options
-            )
-        matrix = np.eye(1 + bits)
-        matrix[1:, 1:] = self.set_rates
-        return matrix
 
     @cached_property
     def inverse(self) -> ChannelMatrix:
