@@ -224,10 +224,17 @@ chart = alt.Chart(frame).encode(
     alt.X("epsilon").scale(type="log").title("epsilon at delta 1e-6"),
     alt.Y("method").sort(list(order)).title(None),
 )
+legend = alt.Legend(orient="top", title=None)
 marks = chart.mark_point(filled=True, size=70).encode(
-    alt.Shape("mechanism"), alt.Color("mechanism")
+    alt.Shape("mechanism", legend=legend), alt.Color("mechanism", legend=legend)
 )
-marks.properties(width=330, height=190).facet(row=alt.Row("rounds").title("rounds"))
+header = alt.Header(
+    title=None,
+    orient="top",
+    labelAnchor="start",
+    labelExpr="datum.value == 1 ? '1 round' : datum.value + ' rounds'",
+)
+marks.properties(width=330, height=190).facet(row=alt.Row("rounds", header=header))
 
 # %%
 once, often = table[BITS, 1], table[BITS, ROUNDS]

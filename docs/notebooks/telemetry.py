@@ -128,9 +128,13 @@ line = (
     .encode(x=alt.X("n", title="true devices"), y=alt.Y("n", title="estimated devices"))
 )
 scale = alt.Scale(type="log", domain=[1, 1e5], clamp=True)
+ticks = alt.Axis(values=[10**power for power in range(6)])
 (
     line
-    + points.encode(x=alt.X("true devices", scale=scale), y=alt.Y("estimated devices", scale=scale))
+    + points.encode(
+        x=alt.X("true devices", scale=scale, axis=ticks),
+        y=alt.Y("estimated devices", scale=scale, axis=ticks),
+    )
 ).properties(
     width=420, height=300, description="Estimated against true numbers of devices, for 300 sites"
 )
