@@ -251,11 +251,11 @@ def test_a_refusal_above_one_in_five_is_the_first_line():
     found = incrowd.forecast_regression(plan, outcome="ill", on=["smokes", "age"])
     shown = found.view()
     assert found.refusal > 0.2 and found.even.refusal < 0.05
-    assert shown.legend[0].startswith(
+    assert shown.warnings[0].startswith(
         f"reports will not support this model in about {found.refusal:.0%}"
     )
-    assert not set(shown.legend) & set(shown.notes)
-    always = replace(found, refusal=0.999).view().legend[0]
+    assert not set(shown.above) & set(shown.notes)
+    always = replace(found, refusal=0.999).view().warnings[0]
     assert always.startswith("reports will not support this model in nearly all surveys: too few")
     seldom = incrowd.forecast_regression(planned(crowd=10**6), outcome="ill", on=["smokes"])
-    assert not seldom.view().legend
+    assert not seldom.view().above

@@ -307,6 +307,8 @@ def test_a_data_owner_publishes_a_table(tmp_path):
         assert told["guarantee"]["mixed_by"] == ["curator"]
         assert told["guarantee"]["against"]["curator"]["epsilon"] == "unbounded"
     said = called("estimate", "plan.json", "counts.parquet")
+    assert "Reports" not in said and "whoever has the answers" not in said
+    said = called("estimate", "plan.json", "counts.parquet", "-v")
     assert "Reports" not in said and "whoever holds the answers" in said
     assert "whoever has the answers added noise" in " ".join(said.split())
     for ending in ("html", "csv", "xlsx", "R"):
