@@ -6,7 +6,7 @@ from unittest import mock
 
 from starlette.datastructures import FormData
 
-from incrowd.studio import design, imports, pages, pasting, versions
+from incrowd.studio import design, imports, pages, pasting, published_versions
 from incrowd.studio.document import SurveyDocument, apply, version
 from incrowd.studio.operations import (
     AddQuestion,
@@ -92,7 +92,7 @@ def changed_late(folder):
 def restored(folder):
     published(folder)
     studio = SimpleNamespace(projects=Projects(folder), project=lambda _: project(folder))
-    asyncio.run(versions.restore(studio, request()))
+    asyncio.run(published_versions.restore(studio, request()))
 
 
 def not_utf8(folder):

@@ -25,12 +25,12 @@ from incrowd.studio import (
     pasting,
     precision,
     preview,
+    published_versions,
     publishing,
     question_bank,
     ready_surveys,
     rehearsing,
     results,
-    versions,
     watching,
     wizard,
 )
@@ -53,7 +53,7 @@ AREAS = (
     inviting.routes,
     watching.routes,
     results.routes,
-    versions.routes,
+    published_versions.routes,
     history.routes,
     wizard.routes,
 )

@@ -62,6 +62,7 @@ from incrowd.studio.pages import (
     with_version,
 )
 from incrowd.studio.projects import Changed, ConflictError, Project
+from incrowd.studio.published_versions import versions_of
 from incrowd.studio.question_form import (
     answer_keys,
     are_alike,
@@ -84,7 +85,6 @@ from incrowd.studio.question_form import (
 from incrowd.studio.questionnaire import SetPart, fits_matrix
 from incrowd.studio.titles import formula_title, table_title, titles_in, variable_title
 from incrowd.studio.translations import untranslated
-from incrowd.studio.versions import versions_of
 from incrowd.survey.conditions import comparisons
 from incrowd.survey.questions import TYPES
 from incrowd.survey.surveys import survey_in

@@ -1,6 +1,6 @@
 """The history of a survey: what every change did, versions with names, and the way back to them.
 
-Every version of the survey file is kept in `.studio/versions`. An edit after "undo" deletes the
+Every saved state of the survey file is kept in `.studio/versions`. An edit after "undo" deletes the
 versions that were undone; one with a name is kept as well in `.studio/named`, until its name is
 removed.
 """

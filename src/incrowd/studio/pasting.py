@@ -25,8 +25,8 @@ from incrowd.studio.document import Raw
 from incrowd.studio.operations import AddQuestion, ids, questions
 from incrowd.studio.pages import Studio, expected_version, form_of, render, route
 from incrowd.studio.projects import Project, Projects
+from incrowd.studio.published_versions import versions_of
 from incrowd.studio.question_form import summary, text_of
-from incrowd.studio.versions import versions_of
 from incrowd.survey.questions import TYPES
 
 PATH = "/p/{name}/paste"

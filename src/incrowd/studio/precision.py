@@ -46,8 +46,8 @@ from incrowd.studio.pages import (
     with_version,
 )
 from incrowd.studio.projects import ConflictError, Project
+from incrowd.studio.published_versions import versions_of
 from incrowd.studio.titles import QuestionTitles, table_title, titles_in, titles_of
-from incrowd.studio.versions import versions_of
 from incrowd.studio.what_if import compared, mergeable, operation_of
 from incrowd.studio.work import Job, is_running
 from incrowd.survey import Survey

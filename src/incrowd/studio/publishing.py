@@ -97,7 +97,7 @@ from incrowd.studio.publication import (
     save_publication,
     unprotected,
 )
-from incrowd.studio.versions import versions_of
+from incrowd.studio.published_versions import versions_of
 from incrowd.studio.work import is_running
 from incrowd.survey import Survey
 

@@ -9,7 +9,7 @@ from incrowd.errors import UsageError
 from incrowd.studio.document import version
 from incrowd.studio.operations import SetValue
 from incrowd.studio.publication import Publication, load_publication, save_publication
-from incrowd.studio.versions import new_title, versions_of
+from incrowd.studio.published_versions import new_title, versions_of
 from tests.oracles import locked_survey
 
 LOCKED = "is published and can no longer be changed; start a new version of it"
