@@ -270,6 +270,20 @@ def test_empty_rows_and_columns_at_the_end_are_not_read(tmp_path, kind):
     assert draft.people == PEOPLE and [column.id for column in draft.columns] == NAMES
 
 
+@pytest.mark.parametrize("kind", ["csv", "txt", "tsv", "csv.gz", "xlsx"])
+def test_an_empty_row_between_people_is_not_a_person(tmp_path, kind):
+    """A person who answers no question of the survey has other cells, and stays a person."""
+    silent = ["", "", "", "61.5", ""]
+    rows = [NAMES, BLANK, *ROWS[:20], BLANK, BLANK, *ROWS[20:], silent]
+    path = written(tmp_path, kind, rows)
+    assert incrowd.draft(path).people == PEOPLE + 1
+    question = {"id": "smokes", "type": "yesno", "optional": True}
+    privacy = {"epsilon": 2.0, "analysis": "local"}
+    content = {"name": "A", "crowd": 50, "privacy": privacy, "question": [question]}
+    table = incrowd.load_answers(path, incrowd.Survey.of(content))
+    assert table["smokes"].to_pylist() == [*COLUMNS["smokes"], None]
+
+
 def test_separators_at_the_ends_of_rows_are_not_a_column(tmp_path):
     lines = [",".join(NAMES), *(",".join(row) + "," for row in ROWS)]
     (tmp_path / "a.csv").write_text("\n".join(lines))

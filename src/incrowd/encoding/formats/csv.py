@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import reduce
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -192,8 +193,10 @@ def pieces(
 
 
 def _batches(source: AnswersSource, laid_out: CsvLayout, wanted: Sequence[str]) -> Pieces:
+    """Yield the wanted columns of the rows of people, or all columns."""
     if laid_out.empty:
         return
+    cleared = _has_cleared_rows(source, laid_out)
     with source.open() as file:
         cells = pa.input_stream(file, compression=source.compression)
         text = _people(source, laid_out, file, cells)
@@ -203,12 +206,40 @@ def _batches(source: AnswersSource, laid_out: CsvLayout, wanted: Sequence[str]) 
                 block_size=ROW_BYTES, column_names=laid_out.columns, use_threads=False
             ),
             parse_options=pa.csv.ParseOptions(delimiter=laid_out.separator),
-            convert_options=_as_text(laid_out, wanted),
+            convert_options=_as_text(laid_out, () if cleared else wanted),
         )
         read = 0
         for batch in batches:
             read += batch.nbytes
+            if cleared:
+                batch = _without_empty(batch, wanted)
             yield batch, min(read, source.stored) if laid_out.cut else file.tell()
+
+
+def _has_cleared_rows(source: AnswersSource, laid_out: CsvLayout) -> bool:
+    """Return whether a line has nothing but separators, as spreadsheets write cleared rows.
+
+    Such a row is not a person. Only then are all columns needed to know which rows are people.
+    """
+    separators = laid_out.separator * (len(laid_out.columns) - 1)
+    if not separators:
+        return False  # pyarrow leaves out empty lines
+    with source.open() as file:
+        cells = pa.input_stream(file, compression=source.compression)
+        text, before = _people(source, laid_out, file, cells), b"\n"
+        while piece := text.read(ROW_BYTES):
+            searched = before + piece
+            if any(f"\n{separators}{end}".encode() in searched for end in "\r\n"):
+                return True
+            before = searched[-len(separators) - 1 :]
+    return False
+
+
+def _without_empty(batch: pa.RecordBatch, wanted: Sequence[str]) -> pa.RecordBatch:
+    """Return the rows that have a cell, and of these the wanted columns, or all."""
+    filled = reduce(pc.or_, (column.is_valid() for column in batch.columns))
+    rows = batch.filter(filled)
+    return rows.select(list(wanted)) if wanted else rows
 
 
 # The text is decoded before pyarrow reads it, and its cells are counted by Python's own csv module:
@@ -247,7 +278,7 @@ def _check_cells(source: AnswersSource, laid_out: CsvLayout) -> None:
         encoded = _people(source, laid_out, file, cells)
         text = io.TextIOWrapper(encoded, "utf-8", newline="")
         rows = csv.reader(_lines(text), delimiter=laid_out.separator)
-        for number, row in enumerate((row for row in rows if row), start=1):
+        for number, row in enumerate((row for row in rows if any(row)), start=1):
             if len(row) != named:
                 advice = sentence("encoding.add-cells")
                 if len(row) > named:
