@@ -388,6 +388,42 @@ def test_codes_with_spaces_are_several_answers():
     assert survey.codes_of("symptoms").separator == " "
 
 
+def test_words_of_remarks_are_not_several_answers():
+    """A list has each answer once; words of remarks also occur twice in one. The wrong variant
+    makes each word an option, which would publish what people wrote."""
+    words = ["good", "survey", "I", "like", "work", "never", "tea", "hate", "thanks", "ok", "boss"]
+    remarks = [" ".join(GENERATOR.choice(words, GENERATOR.integers(1, 7))) for _ in range(ROWS)]
+    assert any(len({*each.split()}) < len(each.split()) for each in remarks)
+    draft = incrowd.draft(pandas.DataFrame({"remarks": remarks, "smokes": pick("yes", "no")}))
+    (skipped,) = (each for each in draft.columns if each.id == "remarks")
+    assert skipped.why.code == "drafts.free-text"
+
+
+def test_several_codes_between_spaces_are_a_decision():
+    draft, _ = drafted(symptoms=pick("cough", "fever rash", "rash", "fever", "rash cough"))
+    (doubt,) = draft.questions[0].undecided
+    assert "split at spaces" in doubt
+
+
+def test_the_value_that_is_not_a_number_is_named():
+    cups = [*pick(*"012345", share=[0.2, 0.2, 0.2, 0.2, 0.1, 0.1])]
+    cups[7] = "3-4"
+    draft, _ = drafted(cups=cups)
+    doubts = draft.questions[0].undecided
+    assert any(each.startswith("3-4 is not a number; ") for each in doubts)
+    assert not any("alphabetical" in each for each in doubts)
+    draft, _ = drafted(ages=pick("18-24", "25-34", "35+", "1"))
+    assert not any("not a number" in each for each in draft.questions[0].undecided)
+
+
+def test_spellings_that_differ_in_capitals_are_one_decision():
+    draft, _ = drafted(
+        travel=pick("Car", "Bus", "Bike", "car", "bus", share=[0.3] * 3 + [0.05] * 2)
+    )
+    doubts = [each for each in draft.questions[0].undecided if "capitals" in each]
+    assert len(doubts) == 1 and "Car" in doubts[0] and "Bus" in doubts[0]
+
+
 ONE_ANSWER = {
     "places": ("Paris, France", "Lyon, France", "Bern, Switzerland"),
     "words": ("very good", "good", "very bad", "bad"),

@@ -496,20 +496,32 @@ def _choice(column: DataColumn, counts: Mapping[str, int]) -> DraftQuestion:
             f"{dated[0]} may be an answer such as 1-2 that a spreadsheet took for a date; map it "
             "to that answer in values"
         )
-    for name in ignored:
-        question = question.doubting(f"capitals were ignored in {name}; see values")
+    if ignored:
+        question = question.doubting(f"capitals were ignored in {', '.join(ignored)}; see values")
     for remark in confusable(question.keys["options"]):
         question = question.doubting(f"{remark}; if they are one answer, map one in values")
     if order is None and (cell := may_list(column.counts)):
         question = question.doubting(
             f'if "{cell}" lists several answers, use type = "multi" with separator = " "'
         )
-    if order is None and len(options) > 2:
+    if others := _beside_numbers(counts):
+        question = question.doubting(
+            f"{', '.join(others)} {'is' if len(others) == 1 else 'are'} not a number; "
+            'for a question with type = "number" and edges, map each such value in values'
+        )
+    elif order is None and len(options) > 2:
         question = question.doubting(
             "the options are in alphabetical order; if they are steps of a scale, sort them before "
             "scores or regressions use them"
         )
     return question
+
+
+def _beside_numbers(counts: Mapping[str, int]) -> list[str]:
+    """Return the values that are not numbers, if nearly all rows have numbers, several ones."""
+    others = [value for value in counts if number(value) is None]
+    few = 10 * sum(counts[value] for value in others) <= sum(counts.values())
+    return others if few and len(counts) - len(others) > 2 else []
 
 
 def _category_order(
@@ -755,7 +767,12 @@ def _multi(column: DataColumn, counts: Mapping[str, int]) -> ColumnDraft:
         "options": [*(ordered(options) or sorted(options))],
         "at_most": min(column.longest, len(options)),
     }
-    return DraftQuestion(column.name, keys | ({"values": codes} if codes else {})).noting(AT_MOST)
+    question = DraftQuestion(column.name, keys | ({"values": codes} if codes else {}))
+    if column.separator == " ":
+        question = question.doubting(
+            "its cells were split at spaces; if they are remarks, remove this question"
+        )
+    return question.noting(AT_MOST)
 
 
 def reviewed(question: DraftQuestion, counts: Mapping[str, int]) -> DraftQuestion:

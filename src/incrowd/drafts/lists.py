@@ -107,11 +107,18 @@ def _split_at(separator: str, counts: Mapping[str, int]) -> ListedAnswers | None
     if not items or len(items) > MOST_ITEMS:
         return None
     strong = separator in STRONG
+    if separator == " " and any(_repeats(cell) for cell in counts):
+        return None  # words of a text: nobody gives the same answer twice
     if strong and len(items) >= len(counts) and several:
         return None
     if not strong and not _weak(separator, cells, items, different):
         return None
     return ListedAnswers(separator, rows, max(map(len, cells.values()), default=1) or 1)
+
+
+def _repeats(cell: str) -> bool:
+    words = cell.split()
+    return len({*words}) < len(words)
 
 
 def _with_inner(cells: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
