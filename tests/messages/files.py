@@ -359,7 +359,16 @@ MISTAKES = {
     ),
     "a column with another spelling": (
         load("a.csv", "Smoker,b\nyes,1\n", {"id": "smoker", "type": "yesno"}),
-        "no column 'smoker'; did you mean Smoker? there should be exactly one",
+        "no column 'smoker'; if its answers are in 'Smoker', rename that column, or add column = "
+        "'Smoker' to the question in the survey; there should be exactly one",
+    ),
+    "a column with the text of the question": (
+        load(
+            "a.csv",
+            "Tobacco?,b\nyes,1\n",
+            {"id": "q", "text": "Tobacco?", "type": "yesno"},
+        ),
+        "no column 'q'; if its answers are in 'Tobacco?', rename that column",
     ),
     "an option with another spelling": (
         of(pa.table({"c": ["Good"]}), CHOICE),
@@ -537,7 +546,8 @@ MISTAKES = {
     ),
     "columns that are not there": (
         of(pandas.DataFrame({"Smoker": ["yes"]}), {"id": "smoker", "type": "yesno"}, NUMBER),
-        "no column 'smoker'; did you mean Smoker? there should be exactly one\n"
+        "no column 'smoker'; if its answers are in 'Smoker', rename that column, or add column = "
+        "'Smoker' to the question in the survey; there should be exactly one\n"
         "answers: no column 'd'; there should be exactly one; the columns are Smoker",
     ),
     "columns of a file of which many are not there": (

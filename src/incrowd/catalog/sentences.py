@@ -278,6 +278,12 @@ def system_words(error: OSError) -> Sentence | str:
 
 def likely(word: object, names: Iterable[str]) -> Sentence | str:
     """Return "did you mean X? " for an unknown word, or "". It goes before the list of names."""
+    name = closest(word, names)
+    return "" if name is None else sentence("shared.did-you-mean", name=name)
+
+
+def closest(word: object, names: Iterable[str]) -> str | None:
+    """Return the name that a misspelled word seems to mean; None if there is none."""
     folded = {each.casefold(): each for each in names}
     matches = difflib.get_close_matches(str(word).casefold(), folded, n=1, cutoff=0.7)
-    return sentence("shared.did-you-mean", name=folded[matches[0]]) if matches else ""
+    return folded[matches[0]] if matches else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from incrowd.catalog.sentences import likely, sentence
+from incrowd.catalog.sentences import Sentence, closest, likely, sentence
 from incrowd.encoding.cells import is_list
 from incrowd.encoding.chosen import chosen
 from incrowd.encoding.formats.isolated import content
@@ -171,17 +171,41 @@ def check_names(columns: Sequence[str], survey: Survey, id: str | None = None) -
     Raises AnswersError that lists all missing and duplicate columns.
     """
     wanted = dict.fromkeys(chain.from_iterable(_wanted(survey, id, columns).values()))
-    return check_once("answers", list(wanted), columns)
+    texts = {each.id: each.text for each in survey.questions}
+
+    def advice(name: str) -> Sentence | str:
+        """Name the column that seems to have the answers to a question: spreadsheets of forms have
+        its text above them."""
+        if name not in texts:
+            return likely(name, columns)
+        column = closest(texts[name] or name, columns) or closest(name, columns)
+        return sentence("encoding.other-column", column=column) if column else ""
+
+    return check_once("answers", list(wanted), columns, advice)
 
 
-def check_once(field: str, names: list[str], columns: Sequence[str]) -> list[str]:
-    """Return the names. Raises AnswersError unless there is exactly one column of each name."""
+def check_once(
+    field: str,
+    names: list[str],
+    columns: Sequence[str],
+    advice: Callable[[str], Sentence | str] | None = None,
+) -> list[str]:
+    """Return the names. Raises AnswersError unless there is exactly one column of each name.
+
+    advice: what to do about a missing one; by default, the name that seems to be meant.
+    """
     if wrong := [name for name in names if list(columns).count(name) != 1]:
-        raise AnswersError(*_not_once(field, wrong, columns))
+        advised = advice or (lambda name: likely(name, columns))
+        raise AnswersError(*_not_once(field, wrong, columns, advised))
     return names
 
 
-def _not_once(field: str, wrong: Sequence[str], columns: Sequence[str]) -> Iterator[Problem]:
+def _not_once(
+    field: str,
+    wrong: Sequence[str],
+    columns: Sequence[str],
+    advice: Callable[[str], Sentence | str],
+) -> Iterator[Problem]:
     """Yield a problem for the first few wrong names; the last one lists the columns."""
     listed = sentence("encoding.columns", columns=[*columns] or sentence("shared.none"))
     for name in wrong[:SHOWN]:
@@ -189,7 +213,7 @@ def _not_once(field: str, wrong: Sequence[str], columns: Sequence[str]) -> Itera
         if times := list(columns).count(name):
             yield Problem(field, "encoding.repeated-column", name=name, times=times, columns=end)
         else:
-            hint = likely(name, columns)
+            hint = advice(name)
             yield Problem(field, "encoding.missing-column", name=name, hint=hint, columns=end)
     if (more := len(wrong) - SHOWN) > 0:
         yield Problem(field, "encoding.more-columns", more=more, columns=listed)
