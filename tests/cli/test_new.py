@@ -74,6 +74,15 @@ def test_wrong_answers_are_asked_again_and_say_what_would_work(typed, tmp_path):
     assert written(tmp_path)["privacy"]["epsilon"] == 10.0
 
 
+def test_an_assumption_about_a_question_is_a_decision(typed, tmp_path):
+    options = ("--question", "Do you smoke?", "--question", QUESTIONS[1], "--yes")
+    _, _, err = typed(options=options)
+    (line,) = (line for line in err.splitlines() if line.startswith("to decide: "))
+    assert line.startswith("to decide: do_you_smoke: ") and "yes and no" in line
+    _, out, _ = typed(options=(*options, "--force", "--json"))
+    assert json.loads(out)["undecided"] == [line.removeprefix("to decide: ")]
+
+
 def test_enter_takes_what_is_offered(typed, tmp_path):
     assert typed("", QUESTIONS[0], "", "", "")[0] == 0
     survey = written(tmp_path)

@@ -106,13 +106,16 @@ def new(
     write_text(output, text)
     following = f"incrowd plan {shlex.quote(str(output))} -o plan.json"
     advice = noise_advice(survey)
+    undecided = [f"{each.id}: {doubt}" for each in decided.questions for doubt in each.undecided]
     if json:
         ids = [each.id for each in survey.questions]
-        facts = {"output": str(output), "survey": text, "questions": ids}
+        facts = {"output": str(output), "survey": text, "questions": ids, "undecided": undecided}
         print_json(facts | {"advice": advice, "next": following})
         return
     questions = quantity(len(survey.questions), "questions")
     say(f"wrote {output}: {questions} for {decided.people.invited:,} people")
+    for each in undecided:
+        say(f"to decide: {each}")
     for each in advice:
         say(each)
     say(f"next: {following}")
