@@ -299,16 +299,11 @@ chart = alt.Chart(frame).encode(
     alt.Y("method").sort(list(order)).title(None),
 )
 legend = alt.Legend(orient="top", title=None)
+legend = alt.Legend(orient="top", title=None)
 marks = chart.mark_point(filled=True, size=70).encode(
     alt.Shape("mechanism", legend=legend), alt.Color("mechanism", legend=legend)
 )
-header = alt.Header(
-    title=None,
-    orient="top",
-    labelAnchor="start",
-    labelExpr="datum.value == 1 ? '1 round' : datum.value + ' rounds'",
-)
-marks.properties(width=330, height=190).facet(row=alt.Row("rounds", header=header))
+marks.properties(width=260, height=190).facet(row=alt.Row("rounds").title("rounds"))
 
 # %%
 once, often = table[BITS, 1], table[BITS, ROUNDS]
