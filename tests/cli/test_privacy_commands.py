@@ -5,18 +5,22 @@ import json
 import math
 import re
 
+import numpy as np
 import pytest
 
 from incrowd import Plan, certify
 from incrowd.accountant.channels.bit import Bit
 from incrowd.accountant.channels.bit_flip import BitFlip
+from incrowd.accountant.channels.hidden_sample import HiddenSample
 from incrowd.accountant.channels.k_ary import KAry
+from incrowd.accountant.channels.matrix import MatrixChannel
 from incrowd.accountant.channels.rappor import Rappor
 from incrowd.accountant.channels.simmons import Simmons
 from incrowd.accountant.channels.warner import Warner
 from incrowd.accountant.schema import FREE_BIT, Contribution, Part, Schema
 from tests.cli.conftest import SURVEY
 from tests.conftest import one_in, run
+from tests.oracles.crowds import deltas
 
 
 @pytest.mark.slow
@@ -222,6 +226,11 @@ OF_A_CHANNEL = [
         Bit.from_probabilities(0.1, 0.8),
     ),
     (("--channel", "rappor", "--local-epsilon", "2", "--bits", "1"), Rappor.from_epsilon(2.0)),
+    (("--channel", "matrix", "--matrix", "5/6,1/6;1/6,5/6"), MatrixChannel(((5, 1), (1, 5)))),
+    (
+        ("--noise", "0.2", "--bits", "1", "--taking-part", "0.3"),
+        HiddenSample.of(BitFlip.at_least(0.2), 0.3, participation="hidden"),
+    ),
 ]
 
 
@@ -252,3 +261,35 @@ def test_the_noise_of_k_ary_response_is_enough(call):
     done = call("privacy", "noise", *shown, "--epsilon", "1", "--delta", "1e-3", "--json")
     figures = json.loads(done[1])
     assert figures["channel"] == "k-ary" and 0.5e-3 < figures["delta"] <= 1e-3
+
+
+def test_a_matrix_in_a_file_is_above_every_small_crowd(call, tmp_path):
+    path = tmp_path / "matrix.csv"
+    path.write_text("\ufeff1/2, 1/8, 1/4\n1/4,1/2,1/8\n\n1/4,3/8,5/8\n", encoding="utf-8")
+    matrix = np.array([[4, 1, 2], [2, 4, 1], [2, 3, 5]]) / 8
+    shown = ("--channel", "matrix", "--matrix", path, "--crowd", "4", "--json")
+    figures = json.loads(call("privacy", "delta", *shown, "--epsilon", "0.3")[1])
+    truth = max(map(np.max, deltas(matrix, 4, 0.3)))
+    assert truth <= figures["delta"] < max(map(np.max, deltas(matrix, 3, 0.3))) * 2
+    assert figures["channel"] == "matrix"
+    smaller = json.loads(call("privacy", "delta", *shown, "--epsilon", "0.6")[1])["delta"]
+    assert smaller < truth  # what would be refuted
+
+
+def test_of_a_hidden_sample_the_assumption_is_printed(call):
+    shown = ("--noise", "0.2", "--bits", "1", "--taking-part", "0.3", "--crowd", "4")
+    shown = ("privacy", "delta", *shown, "--epsilon", "0.3")
+    figures = json.loads(call(*shown, "--json")[1])
+    sample = np.array([[0.24, 0.06], [0.06, 0.24], [0.7, 0.7]])
+    assert max(map(np.max, deltas(sample, 4, 0.3))) <= figures["delta"] < 0.1
+    assert figures["assumptions"][-1] == {"code": "hidden-sample", "taking_part": 0.3}
+    _, out, err = call(*shown)
+    assert "takes part with probability 0.3 at most" in out + err
+    assert "takes part" not in "".join(call(*shown[:6], *shown[8:])[1:])
+
+
+def test_changed_bits_are_reports_of_their_own(call):
+    shown = ("--changed-bits", "2", "--rounds", "3", "--crowd", "150", "--epsilon", "0.5")
+    figures = json.loads(call("privacy", "delta", "--noise", "0.3", *shown, "--json")[1])
+    sent = Contribution.of(Schema.of([Part(FREE_BIT, BitFlip.at_least(0.3))]), 6)
+    assert figures["delta"] == certify("shuffle", sent, 150, 0.5).delta.upper

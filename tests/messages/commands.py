@@ -201,6 +201,27 @@ CASES = {
     "rounds beside those of a survey": lambda folder: command(
         "privacy", "delta", "--rounds", "2", "--survey", survey_file(folder), *PRIVACY
     ),
+    "a matrix in no file": privacy("delta", "--channel", "matrix", "--matrix", "m.csv", *PRIVACY),
+    "a hidden sample of a survey": lambda folder: command(
+        *("privacy", "delta", "--taking-part", "0.3", "--survey", survey_file(folder)),
+        *PRIVACY,
+    ),
+    "a hidden sample of cells": privacy(
+        "noise", "--changed-bits", "2", "--taking-part", "0.3", "--delta", "1e-6", *PRIVACY[2:]
+    ),
+    "a hidden sample of two bits": privacy(
+        "delta", "--bits", "2", "--taking-part", "0.3", *PRIVACY
+    ),
+    "a hidden sample with probability 2": privacy(
+        "delta", "--bits", "1", "--taking-part", "2", *PRIVACY
+    ),
+    "the noise of a matrix": privacy(
+        *("noise", "--channel", "matrix", "--matrix", "0.8,0.2;0.2,0.8", "--delta", "1e-6"),
+        *PRIVACY[2:],
+    ),
+    "a matrix for another channel": privacy(
+        *("delta", "--channel", "k-ary", "--matrix", "0.8,0.2;0.2,0.8", *PRIVACY[2:])
+    ),
     "noise that is given and wanted": privacy("noise", "--bits", "2", "--delta", "1e-6", *PRIVACY),
     "65 bits": privacy("delta", "--bits", "65", *PRIVACY),
     "no crowd": privacy("delta", "--bits", "2", "--noise", "0.3", "--epsilon", "1"),

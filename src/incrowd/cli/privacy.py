@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from incrowd.catalog.sentences import joined
+from incrowd.catalog.sentences import joined, sentence
 from incrowd.cli.completion import one_of
 from incrowd.cli.console import out, print_json, say, working
 from incrowd.cli.later import CommandGroup
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from incrowd.accountant.certificates import Assessment
     from incrowd.accountant.channels.base import Channel
     from incrowd.accountant.channels.bit_flip import BitFlip
+    from incrowd.accountant.channels.matrix import MatrixChannel
     from incrowd.accountant.codes import AnalysisName
-    from incrowd.accountant.schema import Contribution
+    from incrowd.accountant.schema import Contribution, Schema
     from incrowd.plans import Message
     from incrowd.plans.plan import Assumption
     from incrowd.survey import Survey
@@ -74,6 +75,26 @@ AtMostOption = Annotated[
     int | None, typer.Option(min=1, help="How many of --options a person may choose; default: 1.")
 ]
 RoundsOption = Annotated[int | None, typer.Option(min=1, help="Rounds; default: 1.")]
+MatrixOption = Annotated[
+    str | None,
+    typer.Option(
+        help="For --channel matrix: probabilities of each report (rows) on each answer (columns), "
+        'such as "0.8,0.2;0.2,0.8", or a CSV file.'
+    ),
+]
+TakingPartOption = Annotated[
+    float | None,
+    typer.Option(help="Probability that a person takes part, if nobody learns who does."),
+]
+ChangedBitsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Instead of --bits, for cells: how many bits one person's answers change, each sent "
+        "by itself; 2 for a table.",
+    ),
+]
+MATRIX = "matrix"  # the only channel whose parameters are not numbers
 
 
 class Setting:
@@ -89,12 +110,15 @@ class Setting:
         at_most: AtMostOption = None,
         rounds: RoundsOption = None,
         colluding: ColludingOption = None,
+        matrix: MatrixOption = None,
+        taking_part: TakingPartOption = None,
+        changed_bits: ChangedBitsOption = None,
     ) -> None:
         from incrowd.accountant.schema import MOST_FREE_BITS
 
-        if bits is None and survey is None and options is None:
+        questions = [each for each in (bits, options, changed_bits, matrix) if each is not None]
+        if not questions and survey is None:
             raise UsageError.of("--bits or --survey", "cli.bits-or-survey")
-        questions = [value for value in (bits, options) if value is not None]
         if (questions and survey is not None) or len(questions) > 1:
             raise UsageError.of("--bits or --survey", "cli.bits-and-survey", value=questions[0])
         if survey is not None and rounds is not None:
@@ -102,7 +126,11 @@ class Setting:
         if bits is not None and not 1 <= bits <= MOST_FREE_BITS:
             raise UsageError.of("--bits", "cli.bits", value=bits, most=MOST_FREE_BITS)
         self.bits, self.options, self.at_most = bits or 0, options or 0, at_most
-        self.rounds = rounds or 1
+        self.rounds, self.changed_bits = rounds or 1, changed_bits or 0
+        self.matrix = None if matrix is None else _matrix(matrix)
+        self.taking_part = taking_part
+        if taking_part is not None:
+            _check_taking_part(taking_part, survey, changed_bits)
         self.kind, self.numbers = "", dict[str, float]()  # of the channel; set by `of_a_setting`
         self.survey = load_survey(survey) if survey else None
         self.copies = int(self._value("copies", copies, self.survey, 1))
@@ -146,14 +174,51 @@ class Setting:
         every round: together they reveal at most what one report of it would."""
         from incrowd.accountant.schema import FREE_BIT, Contribution, Domain, Schema
 
-        domains = [FREE_BIT] * self.bits
+        rounds = self.rounds
+        if self.matrix or self.taking_part:
+            return Contribution.of(self._of_one_question(channel), self.copies * rounds)
+        domains = [FREE_BIT] * (self.bits or 1)
         if self.options:
             fewest = 1 if self.at_most is None else 0
             domains = [Domain(self.options, fewest, self.at_most or 1)]
-        rounds = self.rounds
         if channel.remembers and rounds > 1:
             channel, rounds = channel.permanent_stage, 1
-        return Contribution.of(Schema.uniform(domains, channel), self.copies * rounds)
+        reports = self.copies * rounds * (self.changed_bits or 1)
+        return Contribution.of(Schema.uniform(domains, channel), reports)
+
+    def _of_one_question(self, channel: Channel) -> Schema:
+        """Return a report of the only question that a channel of whole answers takes."""
+        from incrowd.accountant.channels.answers import takes_answers
+        from incrowd.accountant.schema import Domain, Part, Schema
+
+        assert takes_answers(channel), "a matrix, or a hidden sample"
+        answers = self.options or (2 if self.bits == 1 else 0)
+        if not self.matrix and channel.options != answers:
+            raise UsageError.of("--taking-part", "cli.taking-part-of-one", value=self.taking_part)
+        return Schema.of([Part(Domain(channel.options, 1, 1), channel)])
+
+    def sampled(self, channel: Channel) -> Channel:
+        """Return a channel behind the coin of a hidden sample, if there is one."""
+        from incrowd.accountant.channels.hidden_sample import HiddenSample
+
+        if self.taking_part is None:
+            return channel
+        return HiddenSample.of(channel, self.taking_part, participation="hidden")
+
+    def written_assumptions(self, assumed: tuple[Assumption, ...]) -> list[dict[str, Any]]:
+        """Return assumptions as JSON-ready data, with that of a hidden sample."""
+        codes = [each.model_dump(mode="json") for each in assumed]
+        sample = {"code": "hidden-sample", "taking_part": self.taking_part}
+        return codes if self.taking_part is None else [*codes, sample]
+
+    def say_assumptions(self, assumed: tuple[Assumption, ...]) -> None:
+        """Print assumptions as sentences, with that of a hidden sample."""
+        from incrowd.presentation.guarantee_text import assumption_sentence
+
+        sentences = [str(assumption_sentence(each)) for each in assumed]
+        if self.taking_part is not None:
+            sentences.append(str(sentence("cli.hidden-sample", rate=self.taking_part)))
+        say(f"Assumption: {' '.join(sentences)}")
 
     def assumptions(self, by: str, channel: Channel) -> tuple[Assumption, ...]:
         """Return what the figures of an analysis assume."""
@@ -191,11 +256,35 @@ class Setting:
         ]
 
 
+def _matrix(stated: str) -> MatrixChannel:
+    """Return the channel of a matrix that was typed, or that a file contains."""
+    from incrowd.accountant.channels.matrix import MatrixChannel
+
+    text = stated
+    if ";" not in stated:
+        try:
+            text = Path(stated).read_text(encoding="utf-8-sig")
+        except (OSError, ValueError):
+            raise UsageError.of("--matrix", "cli.no-matrix", value=stated) from None
+    rows = [row.split(",") for row in text.replace(";", "\n").splitlines() if row.strip()]
+    return MatrixChannel.of([[entry.strip() for entry in row] for row in rows])
+
+
+def _check_taking_part(value: float, survey: Path | None, changed_bits: int | None) -> None:
+    """Raise UsageError unless a hidden sample is possible with this probability."""
+    if not 0 < value < 1:
+        raise UsageError.of("--taking-part", "shared.between-0-and-1", value=value)
+    if survey is not None:
+        raise UsageError.of("--taking-part", "cli.taking-part-of-survey", value=value)
+    if changed_bits is not None:
+        raise UsageError.of("--taking-part", "cli.taking-part-of-one", value=value)
+
+
 def _device_options() -> list[Parameter]:
     """Return the option of the channel, and one for each parameter of any channel."""
     from incrowd.accountant.channels.registry import CHANNELS, parameters
 
-    kinds = [kind.replace(" ", "-") for kind in CHANNELS]
+    kinds = [*(kind.replace(" ", "-") for kind in CHANNELS), MATRIX]
     which = typer.Option(help=f"One of {', '.join(kinds)}.", autocompletion=one_of(kinds))
     options = [
         Parameter(
@@ -224,8 +313,15 @@ def device(setting: Setting, kind: str, stated: dict[str, float]) -> Channel:
     from incrowd.accountant.channels.registry import CHANNELS, channel_of
 
     kinds = {each.replace(" ", "-"): each for each in CHANNELS}
-    if kind not in kinds:
-        raise UsageError.of("--channel", "shared.use-one-of", value=kind, choices=list(kinds))
+    if kind not in (*kinds, MATRIX):
+        choices = [*kinds, MATRIX]
+        raise UsageError.of("--channel", "shared.use-one-of", value=kind, choices=choices)
+    if setting.matrix or kind == MATRIX:
+        if kind != MATRIX or not setting.matrix or stated:
+            raise UsageError.of(
+                "--channel", "cli.channel-parameters", value=kind, options="--matrix"
+            )
+        return setting.sampled(setting.matrix)
     makers = CHANNELS[kinds[kind]].makers()
     if {*stated} not in [{*names} for names in makers]:
         raise UsageError.of(
@@ -236,7 +332,7 @@ def device(setting: Setting, kind: str, stated: dict[str, float]) -> Channel:
         )
     if CHANNELS[kinds[kind]].of_answers and not setting.options:
         raise UsageError.of("--options", "cli.missing-setting")
-    return channel_of(kinds[kind], stated, setting.options)
+    return setting.sampled(channel_of(kinds[kind], stated, setting.options))
 
 
 def _spelled(names: tuple[str, ...]) -> str:
@@ -281,6 +377,7 @@ def delta(
       incrowd privacy delta --noise 0.37 --bits 40 --crowd 10000000 --epsilon 2
       incrowd privacy delta --channel k-ary --keep 0.8 --options 5 --crowd 10000 --epsilon 0.5
       incrowd privacy delta --channel warner --spinner 0.7 --bits 1 --crowd 1000 --epsilon 0.5
+      incrowd privacy delta --channel matrix --matrix "5/6,1/6;1/6,5/6" --crowd 1000 --epsilon 0.5
     """
 
     _show(
@@ -307,6 +404,7 @@ def epsilon(
       incrowd privacy epsilon --noise 0.37 --bits 40 --crowd 10000000 --delta 1e-6
       incrowd privacy epsilon --channel bit --one-if-zero 0.1 --one-if-one 0.8 --bits 1 \
         --rounds 12 --crowd 10000 --delta 1e-6
+      incrowd privacy epsilon --noise 0.1 --bits 1 --taking-part 0.3 --crowd 10000 --delta 1e-6
     """
     from incrowd.accountant.certificates import smallest_epsilon
 
@@ -339,6 +437,7 @@ def noise(
     \b
     Example:
       incrowd privacy noise --survey health.toml --epsilon 1 --delta 1e-6
+      incrowd privacy noise --changed-bits 2 --crowd 1000 --epsilon 1 --delta 1e-6
     """
     from incrowd.accountant.certificates import smallest_noise, smallest_noise_for_eta
 
@@ -349,13 +448,13 @@ def noise(
         raise UsageError.of("--eta", "shared.between-0-and-1", value=eta)
     target = setting.wanted("delta", delta) if eta is None else eta
     find = smallest_noise if eta is None else smallest_noise_for_eta
-    if setting.numbers:
-        name = next(iter(setting.numbers)).replace("_", "-")
+    if setting.numbers or setting.matrix or setting.kind == MATRIX:
+        name = next(iter(setting.numbers), MATRIX).replace("_", "-")
         raise UsageError.of(f"--{name}", "cli.noise-is-found")
 
     def of_flip(flip: BitFlip) -> Channel:
         if setting.kind == "bit-flip":
-            return flip
+            return setting.sampled(flip)
         return device(setting, setting.kind, {"epsilon": flip.epsilon})
 
     def family(flip: BitFlip) -> Contribution:
@@ -381,11 +480,11 @@ def curve(
     \b
     Example:
       incrowd privacy curve --noise 0.28 --survey survey.toml -o curve.html
+      incrowd privacy curve --channel k-ary --keep 0.8 --options 5 --crowd 10000 -o curve.html
     """
     import numpy as np
 
     from incrowd.accountant.certificates import curves
-    from incrowd.presentation.guarantee_text import assumption_sentence
 
     if output.suffix.lower() not in (".html", ".csv"):
         raise UsageError.of("-o", "cli.page-or-csv", path=str(output))
@@ -413,10 +512,10 @@ def curve(
     if json:
         facts = {"output": str(output), "epsilon": epsilons.tolist()}
         of_each = {analysis: curve.tolist() for analysis, curve in deltas.items()}
-        codes = [each.model_dump(mode="json") for each in assumed]
-        print_json({**facts, "delta": of_each, "assumptions": codes})
+        written = setting.written_assumptions(assumed)
+        print_json({**facts, "delta": of_each, "assumptions": written})
         return
-    say(f"Assumption: {' '.join(map(str, map(assumption_sentence, assumed)))}")
+    setting.say_assumptions(assumed)
 
 
 def _name(analysis: str) -> AnalysisName:
@@ -438,7 +537,7 @@ def _show(
     from incrowd import number_text
     from incrowd.accountant.analyses import ANALYSES as REGISTERED
     from incrowd.accountant.certificates import assess
-    from incrowd.presentation.guarantee_text import assumption_sentence, worst_pair
+    from incrowd.presentation.guarantee_text import worst_pair
     from incrowd.presentation.terminal_tables import table
 
     sent = setting.sent(channel)
@@ -446,7 +545,9 @@ def _show(
         requested = assess(analysis, sent, setting.crowd, epsilon)
     assumed = setting.assumptions(analysis, channel)
     if json:
-        more = {"assumptions": [each.model_dump(mode="json") for each in assumed]}
+        more: dict[str, Any] = {"assumptions": setting.written_assumptions(assumed)}
+        if not channel.kind:  # surveys do not know it
+            more["channel"] = setting.kind
         print_json(facts(requested, channel) | more)
         return
     title = f"{_shown(channel, 8)}, crowd {setting.crowd:,}, copies {setting.copies}"
@@ -461,7 +562,7 @@ def _show(
             bounds = (number_text.bound(value, 6) for value in (order.delta, order.eta))
             say("the papers' own pair, {}: delta {}, eta {}".format(name, *bounds))
     say(f"{requested.analysis}: {worst_pair(requested.worst)}")
-    say(f"Assumption: {' '.join(map(str, map(assumption_sentence, assumed)))}")
+    setting.say_assumptions(assumed)
 
 
 def _shown(channel: Channel, digits: int) -> str:
