@@ -48,6 +48,7 @@ from incrowd.views import Numbers, Sheet, View, with_and
 # The true shares in the answers themselves, for demonstrations and simulations.
 
 
+MOST_TRIALS = 10**6  # they take days
 MOST_NUMBERS = 1 << 22  # held at a time: 32 MiB
 
 
@@ -406,7 +407,8 @@ def simulate(
     Raises
     ------
     UsageError
-        For fewer than 2 trials, a negative seed, or fewer fixed people than the crowd.
+        For fewer than 2 or more than a million trials, a negative seed, or fewer fixed people than
+        the crowd.
     TableError
         As for `estimate`.
     AnswersError
@@ -420,8 +422,8 @@ def simulate(
     >>> len(found.tables)
     6
     """
-    if trials < 2:
-        raise UsageError.of("trials", "shared.few-trials", value=trials)
+    if not 2 <= trials <= MOST_TRIALS:
+        raise UsageError.of("trials", "shared.number-of-trials", value=trials, most=MOST_TRIALS)
     if not 0 <= seed < MOST_SEED:
         raise UsageError.of("seed", "shared.no-seed", value=seed)
     check_method(simultaneous)

@@ -73,6 +73,7 @@ CASES = {
     ),
     "too few people": lambda _: incrowd.estimate(made(), fewer()),
     "one draw": postprocessed(bootstrap=1),
+    "draws without end": postprocessed(bootstrap=10**30),
     "an unknown method": postprocessed(method="magic"),
     "likelihood of text": postprocessed("text", [("t",)]),
     "a ledger that exists": lambda folder: incrowd.new_ledger(file(folder, "ledger.json")),
@@ -86,6 +87,7 @@ CASES = {
     "reports of two bundles to note": lambda folder: incrowd.note(
         ledger(folder), made(), as_planned=True, received=[RECEIPT, replace(RECEIPT, bundle="c")]
     ),
+    "trials without end": lambda _: incrowd.simulate(survey(), people(), trials=10**30),
     "one trial": lambda _: incrowd.simulate(survey(), people(), trials=1),
     "a negative seed": lambda _: incrowd.simulate(survey(), people(), seed=-1),
     "few people to keep": lambda _: incrowd.simulate(

@@ -45,6 +45,7 @@ from incrowd.reports.tally import TallyKind
 from incrowd.survey import AnyQuestion, Survey
 from incrowd.views import Numbers, Sheet, View
 
+MOST_DRAWS = 10**6  # simulated collections: they take days
 TOLERANCE = 1e-3  # log-likelihood units: far below the 1.92 of a 95% likelihood interval
 MOST_STEPS = 5_000
 SETTLED = 1e-12  # of a share
@@ -254,7 +255,7 @@ def postprocess(
     Raises
     ------
     UsageError
-        For an unknown method, or a single simulated collection.
+        For an unknown method, or a single simulated collection, or more than a million.
     TableError
         For tables whose answers overlap, or that are too large for a histogram of their bits.
     ReportsError
@@ -276,6 +277,10 @@ def postprocess(
         )
     if bootstrap == 1 or (bootstrap and method == "consistent"):
         raise UsageError.of("bootstrap", "estimation.bootstrap", value=bootstrap)
+    if not 0 <= bootstrap <= MOST_DRAWS:
+        raise UsageError.of(
+            "bootstrap", "estimation.number-of-draws", value=bootstrap, most=MOST_DRAWS
+        )
     plan = with_merged(plan, options.get("merge"))
     wanted = check_tables(plan, plan.survey.wanted if tables is None else tables)
     for ids in wanted:
