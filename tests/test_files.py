@@ -329,6 +329,18 @@ def test_folders_that_were_made_are_removed_again(tmp_path):
     assert Path(tmp_path / "x" / "y" / "message-2.parquet").exists()
 
 
+def test_reports_of_one_message_are_written_to_a_folder_or_a_file(tmp_path):
+    """The same command works for every survey: a name without an ending is a folder."""
+    raw = {"name": "t", "crowd": 40, "privacy": {"epsilon": 4.0, "delta": 1e-2}}
+    made = incrowd.plan(incrowd.Survey.of(raw | {"question": [{"id": "a", "type": "yesno"}]}))
+    reports = incrowd.randomize(made, pa.table({"a": ["yes"]}))
+    assert incrowd.save_reports(reports, tmp_path / "r") == (tmp_path / "r" / "message-1.parquet",)
+    assert incrowd.load_reports(tmp_path / "r")[0].plan == made.digest
+    assert incrowd.save_reports(reports, tmp_path / "r.parquet") == (tmp_path / "r.parquet",)
+    with pytest.raises(incrowd.UsageError, match="already contains reports"):
+        incrowd.save_reports(reports, tmp_path / "r")
+
+
 @pytest.mark.slow
 def test_reports_of_several_messages_are_written_to_a_folder(tmp_path):
     """A folder that the command itself has just made is not standard output."""

@@ -53,10 +53,10 @@ def wrong_uses(made, folder):
             2,
             "cannot be written",
         ),
-        "a folder for one message": (
-            ("randomize", plan, ANSWERS, "-o", folder),
+        "reports as CSV": (
+            ("randomize", plan, ANSWERS, "-o", folder / "reports.csv"),
             2,
-            "should name a file that ends in .parquet: the plan has one message",
+            "should name a folder, or a file that ends in .parquet",
         ),
         "ending": (("estimate", plan, reports, "-o", folder / "e.doc"), 2, "should end in"),
         "unknown option of the command": (("plan", SURVEY, "--loud"), 2, "--loud"),
@@ -94,7 +94,7 @@ NAMES = [
     "truncated",
     "reports are answers",
     "no folder",
-    "a folder for one message",
+    "reports as CSV",
     "ending",
     "unknown option of the command",
     "two outputs",

@@ -34,7 +34,7 @@ ReportsOutput = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Parquet file to write; a folder if the plan has several messages or strata.",
+        help="Folder to write to; or a Parquet file, if the plan has one message.",
     ),
 ]
 
@@ -113,7 +113,9 @@ def _check_reports_path(plan: incrowd.Plan, output: Path) -> None:
                 raise UsageError.of("-o", "cli.folder-for-strata", path=str(output))
             number = len(plan.messages)
             raise UsageError.of("-o", "cli.folder-for-messages", path=str(output), messages=number)
-    elif output.is_dir() or (not is_stream(output) and output.suffix.lower() != ".parquet"):
+    elif output.suffix.lower() not in ("", ".parquet") and not (
+        output.is_dir() or is_stream(output)
+    ):
         raise UsageError.of("-o", "cli.file-for-message", path=str(output))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from incrowd.catalog.sentences import system_words
 from incrowd.errors import ReportsError, UsageError
-from incrowd.files import replaced
+from incrowd.files import is_stream, replaced
 from incrowd.plans.strata import StratumNames
 from incrowd.reports.collection import Collection, load_collection, parts, write_reports
 
@@ -72,14 +72,14 @@ ENDING = ".parquet"
 
 
 def save_reports(reports: Sequence[Collection], path: str | Path) -> tuple[Path, ...]:
-    """Write one collection to a file, or several to a folder: message-1.parquet and so on.
+    """Write reports to a folder, as message-1.parquet and so on, or one collection to a file.
 
     Parameters
     ----------
     reports : sequence of Collection
         The reports of one plan.
     path : str or Path
-        The file or the folder. Collections of strata are also written to a folder, and named by
+        The folder, or a file with an ending for one collection. Files of strata are named by
         stratum: stratum-1-law.parquet.
 
     Returns
@@ -119,7 +119,7 @@ def new_files(path: str | Path, strata: Sequence[StratumNames]) -> Iterator[dict
     folder, files = Path(path), [Path(path)]
     new_folders: list[Path] = []
     try:
-        if list(strata) != [()] or folder.is_dir():
+        if list(strata) != [()] or folder.is_dir() or not (folder.suffix or is_stream(folder)):
             new_folders = [place for place in (folder, *folder.parents) if not place.exists()]
             _make(path)
             files = [folder / f"{name}{ENDING}" for name in _names(strata)]
