@@ -89,6 +89,17 @@ def test_one_line_names_every_assumption(code, language):
         assert re.search(r"\(ε[,;] δ\) = \(2[,;] 1e-05\)", line) and "{" not in line
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_one_line_says_once_that_nothing_is_protected(language):
+    update = {"crowd": 5000, "assumptions": (Assumption(code="whole-crowd"),)}
+    weak = services_plan().guarantee.model_copy(update=update | {"epsilon": 20.0})
+    line = in_words(guarantee_line(weak), language)
+    words = {"en": "practically no protection", "de": "praktisch kein schutz"}[language]
+    assert line.casefold().count(words) == 1
+    fair = in_words(guarantee_line(weak.model_copy(update={"epsilon": 1.0})), language)
+    assert words not in fair.casefold()
+
+
 def test_every_other_code_has_a_sentence():
     assert guarantee_text._PAIRS.keys() == set(get_args(WorstCode))
     assert guarantee_text._REDUCED.keys() == set(get_args(Reduction))

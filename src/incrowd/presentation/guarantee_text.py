@@ -147,12 +147,12 @@ def guarantee_line(guarantee: Guarantee) -> Sentence:
     if guarantee.epsilon == math.inf:
         return promise_sentence(guarantee)
     figures = {"epsilon": bound(guarantee.epsilon, 6), "delta": bound(guarantee.delta)}
-    claim = sentence(
-        "promises.in-short",
-        heading=guarantee_heading(guarantee),
-        pair=sentence("promises.pair", **figures),
-        strength=strength_sentence(guarantee),
-    )
+    heading, pair = guarantee_heading(guarantee), sentence("promises.pair", **figures)
+    words = strength_sentence(guarantee)
+    if (heading.code, words.code) == ("promises.no-protection", "promises.practically-none"):
+        claim = sentence("promises.in-short-alone", heading=heading, pair=pair)
+    else:
+        claim = sentence("promises.in-short", heading=heading, pair=pair, strength=words)
     if not guarantee.proved:
         claim = sentence("promises.by-analysis", analysis=guarantee.analysis, claim=claim)
     claim = _with_services(guarantee, claim)
