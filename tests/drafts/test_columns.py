@@ -416,6 +416,14 @@ def test_the_value_that_is_not_a_number_is_named():
     assert not any("not a number" in each for each in draft.questions[0].undecided)
 
 
+def test_remarks_that_recur_are_a_decision():
+    remarks = pick("nice survey", "I quit last year", "no remark")
+    draft, _ = drafted(comments=remarks, answer=remarks)
+    comments, answer, _ = (each.undecided for each in draft.questions)
+    assert any("remove this question" in each for each in comments)
+    assert not any("remove this question" in each for each in answer)
+
+
 def test_spellings_that_differ_in_capitals_are_one_decision():
     draft, _ = drafted(
         travel=pick("Car", "Bus", "Bike", "car", "bus", share=[0.3] * 3 + [0.05] * 2)

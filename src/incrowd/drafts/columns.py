@@ -496,6 +496,11 @@ def _choice(column: DataColumn, counts: Mapping[str, int]) -> DraftQuestion:
             f"{dated[0]} may be an answer such as 1-2 that a spreadsheet took for a date; map it "
             "to that answer in values"
         )
+    if named(tokens(column.name), *FREE_WORDS) and any(" " in option for option in options):
+        question = question.doubting(
+            "its name suggests remarks, which everyone who is asked would read as options; remove "
+            "this question if people wrote them"
+        )
     if ignored:
         question = question.doubting(f"capitals were ignored in {', '.join(ignored)}; see values")
     for remark in confusable(question.keys["options"]):
