@@ -356,7 +356,8 @@ for (method, name), (low, high) in programs.items():
 #
 # **How the formulas were verified.** The laws of the clones of 2021 and of the variation ratio are those of their authors'
 # programs, and give the same numbers. The closed form is also in the second program, with n − 1 for n. The blanket is
-# computed here in a second way, which agrees with the analysis of this package. We read the erratum of the stronger clones,
+# computed here in a second way, which agrees with the analysis of this package. Of the erratum of the stronger clones we
+# read the summary,
 # not the proofs of the papers of 2023 and later: what this page says about k-ary response rests on the enumeration above.
 #
 # ## Sources

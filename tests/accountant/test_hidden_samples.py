@@ -226,3 +226,11 @@ def test_a_hidden_sample_is_alone_in_its_report():
 def test_the_rate_is_rounded_up():
     assert sample(FLIP, 0.1).rate >= 0.1
     assert sample(FLIP, 2.0**-40).rate == 2.0**-32
+
+
+def test_a_rate_that_is_rounded_up_to_1_is_refused_for_that_reason():
+    """It lies between 0 and 1, so this cannot be what is wrong."""
+    with pytest.raises(PrivacyError, match="4294967295") as caught:
+        sample(FLIP, 1 - 2.0**-40)
+    assert "between 0 and 1" not in str(caught.value)
+    assert sample(FLIP, 1 - 2.0**-32).numerator == 2**32 - 1

@@ -123,7 +123,7 @@ class HiddenSample(AnswerChannel):
                 "participation", "accountant.public-participation", value=participation
             )
         numerator = math.ceil(scaled("rate", rate))
-        if not 0 < numerator < DENOMINATOR:
+        if not 0 < rate < 1:
             raise PrivacyError.of("rate", "shared.between-0-and-1", value=rate)
         return cls(channel, numerator, blank)
 
