@@ -50,7 +50,7 @@ def test_options_have_their_own_names_in_the_object(call):
     _, _, err = call("simulate", SURVEY, ANSWERS, "--trials", "1", "--json")
     (problem,) = json.loads(err)["error"]["problems"]
     assert (problem["path"], problem["field"]) == (["--trials"], "--trials")
-    assert problem["message"] == "got 1; should be at least 2"
+    assert problem["message"] == "got 1; should be from 2 to 1,000,000"
 
 
 class Quantity(float):

@@ -77,7 +77,7 @@ def wrong_uses(made, folder):
         ),
         "no argument": (("plan",), 2, "SURVEY"),
         "unknown table": (("estimate", plan, reports, "--table", "a,b"), 2, "no question has"),
-        "trials": (("simulate", SURVEY, ANSWERS, "--trials", "1"), 2, "at least 2"),
+        "trials": (("simulate", SURVEY, ANSWERS, "--trials", "1"), 2, "from 2 to 1,000,000"),
     }
 
 

@@ -83,7 +83,8 @@ def plan(
     advice = [*refusals(models), first_line(plan, expected, models, solved=solved)]
     advice += [*people, *sharper(plan, effective, ways)]
     capped = [shown for way, shown in zip(others, ways, strict=True) if way.code == "local-epsilon"]
-    advice += shuffler_trade(plan, effective, capped)
+    if json or verbose:  # a warning says that the protection comes from the mixing
+        advice += shuffler_trade(plan, effective, capped)
     advice += [*other_noise(other_kind(plan)), *odds_seen(plan, models), *sealing(plan)]
     sentences = [*warnings(plan.guarantee), *beyond_budget(plan)]
     sentences += [*of_no_use(plan, expected, MORE_PEOPLE), *of_hardly_anybody(expected)]
@@ -106,7 +107,7 @@ def plan(
     _promise(plan, verbose)
     for text in doubts:
         say(f"warning: {text}")
-    out.print(forecast_table(plan.survey, map(_expectations, expected)))
+    out.print(forecast_table(plan.survey, map(_expectations, expected), verbose=verbose))
     if verbose:
         say(assumed_words(plan.survey))
         say(VISIBLE)

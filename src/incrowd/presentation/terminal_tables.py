@@ -12,6 +12,7 @@ from rich.text import Text
 from incrowd import number_text
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import quantity
+from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.number_text import bound, short_percent
 from incrowd.plans import EarlierPlan, Plan
 from incrowd.plans.ledger import Ledger, Spent
@@ -120,28 +121,42 @@ def beyond_budget(plan: Plan) -> Iterator[Sentence]:
         yield sentence("forecasts.beyond-budget", sent=sent, budget=budget)
 
 
-def forecast_table(survey: Survey, expected: Iterable[Expected]) -> Table:
+def forecast_table(survey: Survey, expected: Iterable[Expected], *, verbose: bool = True) -> Table:
     """Return the expected precision of each table; with open questions, in the smallest stratum.
 
-    If there are many tables, those with the same figures share a line.
+    If there are many tables, those with the same figures share a line. verbose: whether to show
+    standard errors, detectable shares and effective samples; otherwise, how exact the shares are.
     """
     whose = " in the smallest stratum" if survey.open else ""
     title = f"expected precision with {survey.crowd:,} people{whose}"
-    names = ("table", "standard error", "detectable share", "effective sample")
-    shown = table(title, *names, whole=(names[1], names[3]))
-    lines: dict[tuple[int, tuple[str, str, str]], list[str]] = {}
+    detailed = ("table", "standard error", "detectable share", "effective sample")
+    names = detailed if verbose else ("table", "each share is accurate to")
+    shown = table(title, *names, whole=(names[1], names[-1]))
+    lines: dict[tuple[int, tuple[str, ...]], list[str]] = {}
     tables = list(expected)
     for number, (questions, even, uneven, detectable, *people) in enumerate(tables):
         kind = len(questions) if len(tables) > MANY else number
         visible = UNDETECTED if detectable > 1 else short_percent(detectable)
-        errors = " to ".join(dict.fromkeys(map(short_percent, sorted((even, uneven)))))
-        effective = " to ".join(dict.fromkeys(map(_people, sorted(people))))
-        figures = (errors, visible, effective)
+        errors = sorted((even, uneven))
+        effective = _range(map(_people, sorted(people)))
+        figures: tuple[str, ...] = (_range(map(short_percent, errors)), visible, effective)
+        if not verbose:
+            figures = (f"{_range(map(_margin, errors))} points",)
         lines.setdefault((kind, figures), []).append(", ".join(questions))
     for (_, figures), alike in lines.items():
         more = f" and {len(alike) - 1:,} more like it" if len(alike) > 1 else ""
         shown.add_row(Text(alike[0] + more), *figures)
     return shown
+
+
+def _range(texts: Iterable[str]) -> str:
+    """Return the ends of a range as text, once if they are the same."""
+    return " to ".join(dict.fromkeys(texts))
+
+
+def _margin(error: float) -> str:
+    """Return half of the width of a 95% interval, in percentage points."""
+    return f"±{short_percent(HALF_WIDTH * error).removesuffix('%')}"
 
 
 def _people(number: float) -> str:
