@@ -111,7 +111,7 @@ def test_columns_that_are_missing_hide_no_mistake_of_others():
         "answers: no column 'hours'",
         "smokes: got 'perhaps' in 1 row, first in row 1",
     ]
-    assert "did you mean moods?" in lines[0]
+    assert "in 'moods', rename that column" in lines[0]
 
 
 def test_amounts_beyond_the_edges_and_codes_are_noted():

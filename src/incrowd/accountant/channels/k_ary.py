@@ -200,11 +200,6 @@ class KAry(AnswerChannel):
         return math.log1p(excess), 0.0
 
     @property
-    def set_rates(self) -> ChannelMatrix:
-        """The probability that a bit of the report is set, for each possible answer."""
-        return np.asarray(self.matrix[0])
-
-    @property
     def sentence(self) -> Sentence:
         """A sentence on what happens to an answer."""
         same, other = (float(chance) for chance in self.matrix[0, :2])
