@@ -67,7 +67,7 @@ def type_literally(
     elsewhere = os.environ.get("PIP_FIND_LINKS", "").split()
     changes = {
         "PATH": f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "PIP_CONSTRAINT": str(constraints),
+        "PIP_CONSTRAINT": constraints.as_uri(),  # pip splits a path at its spaces
         "PIP_FIND_LINKS": " ".join(
             [*{path.parent.as_uri() for path in wheels.values()}, *elsewhere]
         ),

@@ -125,7 +125,8 @@ def forecast_table(survey: Survey, expected: Iterable[Expected], *, verbose: boo
     """Return the expected precision of each table; with open questions, in the smallest stratum.
 
     If there are many tables, those with the same figures share a line. verbose: whether to show
-    standard errors, detectable shares and effective samples; otherwise, how exact the shares are.
+    standard errors, detectable shares and effective samples; otherwise, how exact the shares are
+    under the less favorable assumption.
     """
     whose = " in the smallest stratum" if survey.open else ""
     title = f"expected precision with {survey.crowd:,} people{whose}"
@@ -141,7 +142,7 @@ def forecast_table(survey: Survey, expected: Iterable[Expected], *, verbose: boo
         effective = _range(map(_people, sorted(people)))
         figures: tuple[str, ...] = (_range(map(short_percent, errors)), visible, effective)
         if not verbose:
-            figures = (f"{_range(map(_margin, errors))} points",)
+            figures = (f"{_margin(errors[-1])} points",)
         lines.setdefault((kind, figures), []).append(", ".join(questions))
     for (_, figures), alike in lines.items():
         more = f" and {len(alike) - 1:,} more like it" if len(alike) > 1 else ""
