@@ -146,8 +146,10 @@ def test_the_accountant_needs_numpy_and_scipy_alone_and_its_examples_run(alone):
     number, failed = map(int, run(python, "-c", EXAMPLES, cwd=source).split()[-2:])
     assert number > 50 and failed == 0
     description = (ACCOUNTANT / "README.md").read_text()
-    (block,) = re.findall(r"```python\n(.*?)```", description, flags=re.DOTALL)
-    run(python, "-c", block, cwd=source)
+    blocks = re.findall(r"```python\n(.*?)```", description, flags=re.DOTALL)
+    assert blocks
+    for block in blocks:
+        run(python, "-c", block, cwd=source)
 
 
 TYPED = """
