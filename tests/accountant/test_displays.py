@@ -113,6 +113,7 @@ def test_texts_in_a_table_are_escaped():
 
 
 def test_a_picture_has_labels_a_logarithmic_scale_and_the_analyses():
+    pytest.importorskip("altair")
     chart = CURVE.plot(OUTLIER).to_dict()
     x, y = (chart["encoding"][each] for each in "xy")
     assert (x["title"], y["title"], y["scale"]) == ("epsilon", "delta", {"type": "log"})
@@ -128,6 +129,7 @@ def test_a_picture_has_labels_a_logarithmic_scale_and_the_analyses():
 
 
 def test_a_picture_of_laws_from_elsewhere_needs_no_origin():
+    pytest.importorskip("altair")
     chart = accountant.pair_curve([0.75, 0.25], [0.25, 0.75]).plot().to_dict()
     assert chart["title"]["text"] == "privacy curve" and not chart["title"]["subtitle"]
 
