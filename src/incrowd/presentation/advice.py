@@ -100,10 +100,14 @@ def _errors(survey: Survey, tables: Sequence[ForecastErrors]) -> tuple[float, fl
     return min(even, uneven), max(even, uneven)
 
 
+def margin_text(error: float) -> str:
+    """Return half of the width of a 95% interval in percentage points, as "±1.6"."""
+    return f"±{short_percent(HALF_WIDTH * error).removesuffix('%')}"
+
+
 def _between(low: float, high: float) -> str:
     """Return margins of error, as "±1.6 to ±2.0"; one figure if both are shown alike."""
-    shown = (f"±{short_percent(HALF_WIDTH * error).removesuffix('%')}" for error in (low, high))
-    return " to ".join(dict.fromkeys(shown))
+    return range_text(margin_text(low), margin_text(high))
 
 
 def _detected(model: Regression) -> str:
@@ -117,13 +121,13 @@ def _detected(model: Regression) -> str:
     least = HALF_WIDTH * ((model.even and model.even.largest_error) or math.inf)
     least = min(least, worst)
     if model.family == "logistic":
-        return f"{of}: odds ratios of {_range(odds(least), odds(worst))} or more"
-    return f"{of}: differences of {_range(f'{least:.3g}', f'{worst:.3g}')} or more"
+        return f"{of}: odds ratios of {range_text(odds(least), odds(worst))} or more"
+    return f"{of}: differences of {range_text(f'{least:.3g}', f'{worst:.3g}')} or more"
 
 
-def _range(least: str, most: str) -> str:
-    """Return a range as text; one figure if both are shown alike."""
-    return least if least == most else f"{least} to {most}"
+def range_text(*ends: str) -> str:
+    """Return a range as text; one figure if both ends are shown alike, or there is one."""
+    return " to ".join(dict.fromkeys(ends))
 
 
 def odds(log: float) -> str:
@@ -316,9 +320,7 @@ def of_no_use(
 
 def _margin(low: float, high: float) -> Sentence:
     """Return margins of error, as `_between` does, in any language."""
-    least, most = (
-        f"±{short_percent(HALF_WIDTH * error).removesuffix('%')}" for error in (low, high)
-    )
+    least, most = map(margin_text, (low, high))
     if least == most:
         return sentence("promises.number", value=least)
     return sentence("cards.from-to", least=least, most=most)

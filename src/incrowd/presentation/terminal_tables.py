@@ -12,12 +12,11 @@ from rich.text import Text
 from incrowd import number_text
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.errors import quantity
-from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.number_text import bound, short_percent
 from incrowd.plans import EarlierPlan, Plan
 from incrowd.plans.ledger import Ledger, Spent
 from incrowd.plans.slots import invented
-from incrowd.presentation.advice import Way, error_ratio
+from incrowd.presentation.advice import Way, error_ratio, margin_text, range_text
 from incrowd.survey import Survey
 from incrowd.views import Numbers
 
@@ -139,25 +138,15 @@ def forecast_table(survey: Survey, expected: Iterable[Expected], *, verbose: boo
         kind = len(questions) if len(tables) > MANY else number
         visible = UNDETECTED if detectable > 1 else short_percent(detectable)
         errors = sorted((even, uneven))
-        effective = _range(map(_people, sorted(people)))
-        figures: tuple[str, ...] = (_range(map(short_percent, errors)), visible, effective)
+        effective = range_text(*map(_people, sorted(people)))
+        figures: tuple[str, ...] = (range_text(*map(short_percent, errors)), visible, effective)
         if not verbose:
-            figures = (f"{_margin(errors[-1])} points",)
+            figures = (f"{margin_text(errors[-1])} points",)
         lines.setdefault((kind, figures), []).append(", ".join(questions))
     for (_, figures), alike in lines.items():
         more = f" and {len(alike) - 1:,} more like it" if len(alike) > 1 else ""
         shown.add_row(Text(alike[0] + more), *figures)
     return shown
-
-
-def _range(texts: Iterable[str]) -> str:
-    """Return the ends of a range as text, once if they are the same."""
-    return " to ".join(dict.fromkeys(texts))
-
-
-def _margin(error: float) -> str:
-    """Return half of the width of a 95% interval, in percentage points."""
-    return f"±{short_percent(HALF_WIDTH * error).removesuffix('%')}"
 
 
 def _people(number: float) -> str:
