@@ -34,6 +34,7 @@ LEVELS = [
     {"reports", "drafts"},
     {"sampling"},
     {"estimation"},
+    {"interviews"},
     {"planner"},
     {"verification", "simulation"},
     {"presentation"},
