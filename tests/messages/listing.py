@@ -16,6 +16,7 @@ from tests.messages import (
     estimates,
     exchange,
     files,
+    interviews,
     invitations,
     inviter,
     margins,
@@ -46,7 +47,7 @@ TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
     *(collector, device, shuffler, invitations, inviter, second_mixer, tokens, mixers),
     *(files, margins, page, precision, publishing, regressions, results, strata),
-    *(studio_design, studio_frame, studio_start, proofs, exchange),
+    *(studio_design, studio_frame, studio_start, proofs, exchange, interviews),
 )
 
 

@@ -18,36 +18,36 @@ MISSING = -1  # in `reported`
 class ItemMatrices:
     """The probabilities of each report, given the true answer, in each group of interviews.
 
-    known: shape (groups, reported, true). unknown: shape (unknowns, groups, reported, true), with
-    columns that sum to 0: `at(theta)` is known + sum of theta[k] unknown[k], a stochastic matrix
+    base: shape (groups, reported, true). unbase: shape (unknowns, groups, reported, true), with
+    columns that sum to 0: `at(theta)` is base + sum of theta[k] unknown[k], a stochastic matrix
     for every theta in [0, 1]. names: of the unknown probabilities. There may be more reports than
     true answers.
     """
 
-    known: np.ndarray
+    base: np.ndarray
     unknown: np.ndarray = field(default_factory=lambda: np.zeros((0, 1, 1, 1)))
     names: tuple[str, ...] = ()
 
     @property
     def groups(self) -> int:
         """The number of groups."""
-        return int(self.known.shape[0])
+        return int(self.base.shape[0])
 
     @property
     def reports(self) -> int:
         """The number of different reports."""
-        return int(self.known.shape[1])
+        return int(self.base.shape[1])
 
     @property
     def answers(self) -> int:
         """The number of true answers."""
-        return int(self.known.shape[2])
+        return int(self.base.shape[2])
 
     def at(self, theta: np.ndarray) -> np.ndarray:
         """Return the matrices, shape (groups, reported, true), for the unknown probabilities."""
         if not len(self.names):
-            return self.known
-        return np.asarray(self.known + np.tensordot(theta, self.unknown, 1))
+            return self.base
+        return np.asarray(self.base + np.tensordot(theta, self.unknown, 1))
 
 
 @dataclass(frozen=True, eq=False)
