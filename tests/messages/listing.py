@@ -16,6 +16,7 @@ from tests.messages import (
     estimates,
     exchange,
     files,
+    interview_models,
     interviews,
     invitations,
     inviter,
@@ -47,7 +48,7 @@ TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
     *(collector, device, shuffler, invitations, inviter, second_mixer, tokens, mixers),
     *(files, margins, page, precision, publishing, regressions, results, strata),
-    *(studio_design, studio_frame, studio_start, proofs, exchange, interviews),
+    *(studio_design, studio_frame, studio_start, proofs, exchange, interviews, interview_models),
 )
 
 

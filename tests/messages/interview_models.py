@@ -1,0 +1,47 @@
+"""What is said of formulas and models of interviews."""
+
+import numpy as np
+
+from incrowd.interviews.covariates import model_matrix
+from incrowd.interviews.formula import parse_formula
+
+COLUMNS = {
+    "age": np.array([20.0, 31, 42, 55, 55, 66]),
+    "female": np.array([0.0, 1, 1, 0, 0, 1]),
+    "same": np.ones(6),
+    "region": (("north", "south"), np.array([0, 1, 1, 0, 1, 0])),
+    "country": (("here",), np.zeros(6, int)),
+}
+
+
+def formula(text, used=6, **options):
+    return lambda _: model_matrix(parse_formula(text), COLUMNS, np.arange(6) < used, **options)
+
+
+CASES = {
+    "no tilde": formula("armed age"),
+    "incomplete": formula("armed ~ age +"),
+    "two signs": formula("armed ~ age + + female"),
+    "incomplete function": formula("armed ~ log(age"),
+    "minus": formula("armed ~ age - female"),
+    "a sign that formulas do not have": formula("armed ~ age $ female"),
+    "no outcome": formula("2 ~ age"),
+    "a sum in parentheses": formula("armed ~ (age + female)"),
+    "divided by a column": formula("armed ~ age/female"),
+    "negative power": formula("armed ~ age^-1"),
+    "power of a column": formula("armed ~ age^female"),
+    "unknown function": formula("armed ~ exp(age)"),
+    "a number": formula("armed ~ 0 + age"),
+    "two terms without a sign": formula("armed ~ age female"),
+    "unknown column": formula("armed ~ femal"),
+    "only in an interaction": formula("armed ~ age + age:female"),
+    "factor of a calculation": formula("armed ~ factor(age/10)"),
+    "power of categories": formula("armed ~ region^2"),
+    "reference of a number": formula("armed ~ age + region", reference={"age": "20"}),
+    "unknown reference": formula("armed ~ region", reference={"region": "nort"}),
+    "no rows": formula("armed ~ age", used=0),
+    "logarithm of zero": formula("armed ~ log(female)"),
+    "constant": formula("armed ~ same"),
+    "constant category": formula("armed ~ country"),
+    "dependent": formula("armed ~ age + I(2*age)"),
+}
