@@ -51,7 +51,7 @@ def patterns_law(matrices: list[ItemMatrices], order: int) -> ReportLaw:
         for group in range(matrices[0].groups):
             array = values.reshape(*leading, *(each.answers for each in matrices))
             for axis, each in enumerate(matrices, len(leading)):
-                array = np.moveaxis(np.tensordot(each.known[group], array, (1, axis)), 0, axis)
+                array = np.moveaxis(np.tensordot(each.base[group], array, (1, axis)), 0, axis)
             groups.append(array.reshape(*leading, -1))
         return np.stack(groups, axis=-2)
 

@@ -154,13 +154,13 @@ def asked_directly(matrices: ItemMatrices) -> np.ndarray:
     if matrices.reports != matrices.answers:
         return np.zeros(matrices.groups, bool)
     fixed = (matrices.unknown == 0).all(axis=(0, 2, 3))
-    return np.asarray(fixed & (matrices.known == np.eye(matrices.answers)).all(axis=(1, 2)))
+    return np.asarray(fixed & (matrices.base == np.eye(matrices.answers)).all(axis=(1, 2)))
 
 
 def chosen_groups(matrices: ItemMatrices, groups: np.ndarray) -> ItemMatrices:
     """Return the matrices of some groups. groups: their numbers."""
     unknown = matrices.unknown[:, groups] if matrices.names else matrices.unknown
-    return ItemMatrices(matrices.known[groups], unknown, matrices.names)
+    return ItemMatrices(matrices.base[groups], unknown, matrices.names)
 
 
 def randomized_rows(

@@ -18,7 +18,7 @@ MISSING = -1  # in `reported`
 class ItemMatrices:
     """The probabilities of each report, given the true answer, in each group of interviews.
 
-    base: shape (groups, reported, true). unbase: shape (unknowns, groups, reported, true), with
+    base: shape (groups, reported, true). unknown: shape (unknowns, groups, reported, true), with
     columns that sum to 0: `at(theta)` is base + sum of theta[k] unknown[k], a stochastic matrix
     for every theta in [0, 1]. names: of the unknown probabilities. There may be more reports than
     true answers.

@@ -27,8 +27,8 @@ def with_lies(matrices: ItemMatrices) -> ItemMatrices:
     asked directly keep their matrix: what is estimated there is the share that says "yes".
     """
     groups = matrices.groups
-    direct = (matrices.known == np.eye(2)).all(axis=(1, 2))
-    fixed = matrices.known.copy()
+    direct = (matrices.base == np.eye(2)).all(axis=(1, 2))
+    fixed = matrices.base.copy()
     fixed[~direct, :, YES] = (1.0, 0.0)
     lies = np.zeros((1, groups, 2, 2))
     lies[0, ~direct, :, YES] = (-1.0, 1.0)
@@ -48,7 +48,7 @@ def with_class(matrices: ItemMatrices, reports: np.ndarray) -> ItemMatrices:
     none = np.zeros((*unknown.shape[:3], 1))
     return replace(
         matrices,
-        known=np.concatenate([matrices.known, column], axis=2),
+        base=np.concatenate([matrices.base, column], axis=2),
         unknown=np.concatenate([unknown, none], axis=3),
     )
 
@@ -59,9 +59,9 @@ def with_anchor(item: ItemMatrices, anchor: ItemMatrices, answer: int) -> ItemMa
     Both must have the same groups and the class of people who answer at random. answer: everyone's
     true answer to the anchor, so that its reports tell only how many people answer at random.
     """
-    truth = np.repeat(anchor.known[:, :, [answer]], item.answers - 1, axis=2)
-    fixed = np.concatenate([truth, anchor.known[:, :, [-1]]], axis=2)
-    return ItemMatrices(np.concatenate([item.known, fixed]))
+    truth = np.repeat(anchor.base[:, :, [answer]], item.answers - 1, axis=2)
+    fixed = np.concatenate([truth, anchor.base[:, :, [-1]]], axis=2)
+    return ItemMatrices(np.concatenate([item.base, fixed]))
 
 
 def shares_law(matrices: ItemMatrices) -> ReportLaw:
@@ -94,4 +94,4 @@ def _unknowns(matrices: ItemMatrices) -> np.ndarray:
     """Return the slopes of the unknown probabilities, with the full shape where there are none."""
     if matrices.names:
         return matrices.unknown
-    return np.zeros((0, *matrices.known.shape))
+    return np.zeros((0, *matrices.base.shape))
