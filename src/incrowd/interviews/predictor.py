@@ -1,0 +1,158 @@
+"""Models with a hidden answer: their maximum, and errors that hold under different assumptions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+import numpy as np
+import scipy
+
+from incrowd.interviews.hidden import HiddenAnswerModel, LikelihoodValue, maximized
+from incrowd.interviews.intercepts import InterceptFit, fit_intercepts
+
+Errors = Literal["observed", "robust", "cluster"]
+LARGEST = 25.0  # of a log odds in units of its column: the estimates diverge
+FLAT = 1e-9  # of the curvature of the mean log-likelihood: it does not determine a parameter
+EDGE = 1e-5  # of an unknown probability: it is 0 or 1
+STARTS = (0.2, 0.5, 0.8)  # of unknown probabilities
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenAnswerFit:
+    """The maximum of the likelihood of a model with a hidden answer.
+
+    parameters: in the order of the model. covariance: of these; 0 for a probability that is `fixed`
+    at 0 or 1. determined: whether the data determine the parameters. intercepts: the random
+    intercepts, if the model has them.
+    """
+
+    model: HiddenAnswerModel
+    parameters: np.ndarray
+    covariance: np.ndarray
+    log_likelihood: float
+    determined: bool
+    fixed: np.ndarray
+    intercepts: InterceptFit | None = None
+
+    @property
+    def unknown(self) -> np.ndarray:
+        """The unknown probabilities."""
+        return np.asarray(scipy.special.expit(self.parameters[self.model.ends[1] :]))
+
+    @property
+    def unknown_errors(self) -> np.ndarray:
+        """The standard errors of the unknown probabilities by the delta method."""
+        start, theta = self.model.ends[1], self.unknown
+        variances = np.diag(self.covariance)[start:]
+        return np.asarray(theta * (1 - theta) * np.sqrt(variances))
+
+
+def fit_hidden_answers(
+    model: HiddenAnswerModel,
+    *,
+    weights: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
+    errors: Errors = "observed",
+    groups: np.ndarray | None = None,
+) -> HiddenAnswerFit:
+    """Maximize the likelihood of a model with a hidden answer.
+
+    weights: shape (n,), positive; the maximum is then that of the pseudo-likelihood. clusters:
+    shape (n,), from 0, for clustered errors. groups: shape (n,), from 0, of random intercepts;
+    their model takes no weights, and its errors are observed.
+    """
+    people = model.people
+    unit = np.ones(people) if weights is None else weights / weights.mean()
+
+    def mean(parameters: np.ndarray) -> LikelihoodValue:
+        at = model.evaluated(parameters)
+        slope = (unit / people) @ at.scores[:, :-1]
+        return float(unit @ at.log) / people, slope, at.hessian(unit / people)[:-1, :-1]
+
+    tried = [maximized(mean, start, model.scale) for start in _starts(model)]
+    parameters, converged = max(tried, key=lambda each: mean(each[0])[0])
+    value, _, second = mean(parameters)
+    fixed = np.zeros(model.size, bool)
+    theta = scipy.special.expit(parameters[model.ends[1] :])
+    fixed[model.ends[1] :] = (theta < EDGE) | (theta > 1 - EDGE)
+    determined = converged and _determined(model, parameters, second, ~fixed)
+    if not determined:
+        nothing = np.full((model.size, model.size), math.nan)
+        return HiddenAnswerFit(model, parameters, nothing, value * people, False, fixed)
+    if groups is not None:
+        mixed = fit_intercepts(model, parameters, groups)
+        square = mixed.covariance[: model.size, : model.size]
+        parts = mixed.parameters[:-1], square, mixed.log_likelihood, mixed.converged, fixed, mixed
+        return HiddenAnswerFit(model, *parts)
+    inverse = np.zeros_like(second)
+    inverse[np.ix_(~fixed, ~fixed)] = np.linalg.inv(-people * second[np.ix_(~fixed, ~fixed)])
+    covariance = inverse
+    if errors != "observed":
+        scores = model.evaluated(parameters).scores[:, :-1] * unit[:, None]
+        covariance = inverse @ spread(scores, clusters if errors == "cluster" else None) @ inverse
+    return HiddenAnswerFit(model, parameters, covariance, value * people, True, fixed)
+
+
+def spread(scores: np.ndarray, clusters: np.ndarray | None) -> np.ndarray:
+    """Return the covariance of the sum of independent scores, or of independent clusters of them.
+
+    scores: shape (n, parameters), with the sum 0.
+    """
+    if clusters is not None:
+        sums = np.zeros((int(clusters.max()) + 1, scores.shape[1]))
+        np.add.at(sums, clusters, scores)
+        scores = sums
+    return np.asarray(scores.T @ scores * (len(scores) / (len(scores) - 1)))
+
+
+def mean_differences(
+    fit: HiddenAnswerFit, weights: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how the mean outcome would differ from that of the first answer, and the errors.
+
+    Both are of everybody's covariates, one for each answer but the first, shape (answers - 1,).
+    """
+    outcome = fit.model.outcome
+    assert outcome is not None
+    unit = np.full(fit.model.people, 1 / fit.model.people)
+    unit = unit if weights is None else weights / weights.sum()
+    size = outcome.designs.shape[2]
+    height = outcome.designs @ fit.parameters[:size]
+    logistic = outcome.family == "logistic"
+    values = scipy.special.expit(height) if logistic else height
+    steep = values * (1 - values) if logistic else np.ones_like(height)
+    slopes = np.einsum("an,anp->ap", steep * unit, outcome.designs)
+    means, slopes = values @ unit, slopes[1:] - slopes[0]
+    variances = np.einsum("ap,pq,aq->a", slopes, fit.covariance[:size, :size], slopes)
+    return means[1:] - means[0], np.sqrt(variances)
+
+
+def _starts(model: HiddenAnswerModel) -> list[np.ndarray]:
+    """Return where to begin: with no effect of the answer and of covariates on the answer."""
+    start = np.zeros(model.size)
+    if model.outcome and model.outcome.family == "linear":
+        outcome = model.outcome
+        size = outcome.designs.shape[2]
+        start[:size] = np.linalg.lstsq(outcome.designs[0], outcome.values, rcond=None)[0]
+        rest = outcome.values - outcome.designs[0] @ start[:size]
+        start[size] = math.log(max(float(rest.std()), 1e-12))
+    starts = []
+    for theta in product(STARTS, repeat=model.unknowns):
+        start[model.ends[1] :] = scipy.special.logit(np.array(theta))
+        starts.append(start.copy())
+    return starts
+
+
+def _determined(
+    model: HiddenAnswerModel, parameters: np.ndarray, second: np.ndarray, free: np.ndarray
+) -> bool:
+    """Return whether the maximum is inside, and not flat in any direction."""
+    scaled = parameters * model.scale
+    logistic = model.outcome is None or model.outcome.family == "logistic"
+    odds = scaled[: model.ends[1]] if logistic else scaled[model.ends[0] : model.ends[1]]
+    curvature = -second / np.outer(model.scale, model.scale)
+    least = float(np.linalg.eigvalsh(curvature[np.ix_(free, free)])[0])
+    return bool(least > FLAT and (np.abs(odds) < LARGEST).all())
