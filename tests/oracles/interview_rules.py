@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-DATA = Path("/work/shared/data")
+DATA = Path(__file__).parents[3] / "shared" / "data"  # beside the repository
+WORDS = {"TRUE": 1.0, "FALSE": 0.0, "NA": np.nan, "": np.nan}
 
 
 def warner(p):
@@ -25,10 +26,14 @@ def reports(rng, answers, matrices):
 
 
 def shared_columns(name):
-    """The columns of a file that is not in the repository, as numbers (empty: nan)."""
+    """The columns of a file that is not in the repository, as numbers; nan where one is missing."""
     path = DATA / name
     if not path.exists():
         pytest.skip(f"{path} is not on this machine")
     with path.open() as file:
         rows = list(csv.DictReader(file))
-    return {key: np.array([float(row[key] or "nan") for row in rows]) for key in rows[0]}
+
+    def number(text):
+        return WORDS[text] if text in WORDS else float(text)
+
+    return {key: np.array([number(row[key]) for row in rows]) for key in rows[0]}
