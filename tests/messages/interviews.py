@@ -1,9 +1,12 @@
 """What is said of surveys whose answers are randomized in interviews."""
 
+import numpy as np
 from pydantic import ValidationError
 
 from incrowd.errors import Problem, SurveyError
 from incrowd.interviews.designs import ItemDesign, design_of
+from incrowd.interviews.items import MISSING, ItemMatrices, ReportedItem
+from incrowd.interviews.shares import moments
 from incrowd.survey.toml import Mistake
 
 YES_NO = ("no", "yes")
@@ -29,9 +32,26 @@ def design(*raw, answers=YES_NO):
     return call
 
 
+def shares(reports, *, same=False, items=1, groups=1, weights=None):
+    """The shares of items by moments. same: whether reports say nothing about answers."""
+
+    def call(_):
+        rows = [[1 / 2, 1 / 2]] * 2 if same else [[5 / 6, 1 / 6], [1 / 6, 5 / 6]]
+        matrices = ItemMatrices(np.array([rows, *[[[1 / 2, 1 / 2]] * 2] * (groups - 1)]))
+        group = np.arange(len(reports)) % groups
+        item = ReportedItem(np.array(reports), group, matrices)
+        moments([item] * items, weights)
+
+    return call
+
+
 HALVES = {"no": ["1/2", "1/2"], "yes": ["1/4", "3/4"]}
 
 CASES = {
+    "shares: no weight": shares([0, 1], weights=np.zeros(2)),
+    "shares: one interview": shares([1, MISSING]),
+    "shares: not identified": shares([0, 1], same=True),
+    "shares: one group": shares([0, 1, 1, 0], items=2, groups=2),
     "design: probability": design({"kind": "warner", "p": "one sixth"}),
     "design: percent": design({"kind": "warner", "p": 25}),
     "design: unknown": design({"kind": "dice"}),
