@@ -87,11 +87,11 @@ class ResponseDesign(Frozen):
         """Return the probabilities of the reports of one draw, given the true answer."""
         column = [Fraction()] * len(self.drawn_reports(answers))
         for step in self.steps(answers, true):
-            for report, share in self._reported(step, answers, true, unknown):
+            for report, share in self.reported(step, answers, true, unknown):
                 column[report] += step.probability * share
         return column
 
-    def _reported(
+    def reported(
         self, step: DeviceStep, answers: Sequence[str], true: int, unknown: Fraction
     ) -> Iterator[tuple[int, Fraction]]:
         """Yield the reports to which a step leads, with their probabilities."""
@@ -227,11 +227,12 @@ class UnrelatedQuestion(ResponseDesign):
         """Answer one of two questions."""
         return DeviceStep(self.p, "truth"), DeviceStep(1 - self.p, "unrelated")
 
-    def _reported(
+    def reported(
         self, step: DeviceStep, answers: Sequence[str], true: int, unknown: Fraction
     ) -> Iterator[tuple[int, Fraction]]:
+        """Yield the answer to the question that the person is asked."""
         if step.action != "unrelated":
-            yield from super()._reported(step, answers, true, unknown)
+            yield from super().reported(step, answers, true, unknown)
             return
         yes = unknown if self.prevalence is None else self.prevalence
         yield 0, 1 - yes
@@ -267,9 +268,10 @@ class Crosswise(_Statement):
         """Return "different" (one of the statements holds) and "same" (both or neither)."""
         return DIFFERENT, SAME
 
-    def _reported(
+    def reported(
         self, step: DeviceStep, answers: Sequence[str], true: int, unknown: Fraction
     ) -> Iterator[tuple[int, Fraction]]:
+        """Compare the answer with the statement."""
         yield int((step.action == "holds") == bool(true)), Fraction(1)
 
 
@@ -285,9 +287,10 @@ class Triangular(_Statement):
         """Return "neither" and "at least one"."""
         return NEITHER, AT_LEAST_ONE
 
-    def _reported(
+    def reported(
         self, step: DeviceStep, answers: Sequence[str], true: int, unknown: Fraction
     ) -> Iterator[tuple[int, Fraction]]:
+        """Say whether one of the answers is yes."""
         yield int(step.action == "holds" or bool(true)), Fraction(1)
 
 
