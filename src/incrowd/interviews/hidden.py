@@ -8,6 +8,8 @@ likelihood is the sum over the true answers a of
 with f logistic or normal, P(a | x) logistic (multinomial for more than two answers), and P(r | a)
 the matrix of the design, in which some probabilities theta may be unknown. Scores and the observed
 information follow from those of the complete data (Louis 1982).
+
+Proof: docs/interviews-mathematics.md#hidden-answers.
 """
 
 from __future__ import annotations

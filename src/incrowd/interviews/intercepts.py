@@ -3,6 +3,8 @@
 The intercept of a group adds tau u to a linear predictor, with u standard normal. The likelihood of
 a group is the integral over u, by Gauss-Hermite quadrature that is centered and scaled for each
 group (Pinheiro and Bates 1995).
+
+Proof: docs/interviews-mathematics.md#random-intercepts.
 """
 
 from __future__ import annotations

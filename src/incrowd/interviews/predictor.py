@@ -1,4 +1,7 @@
-"""Models with a hidden answer: their maximum, and errors that hold under different assumptions."""
+"""Models with a hidden answer: their maximum, and errors that hold under different assumptions.
+
+Proof: docs/interviews-mathematics.md#hidden-answers.
+"""
 
 from __future__ import annotations
 
@@ -146,13 +149,29 @@ def _starts(model: HiddenAnswerModel) -> list[np.ndarray]:
     return starts
 
 
+def undetermined(fit: HiddenAnswerFit) -> list[int]:
+    """Return the places of the parameters that are largest, or along which a fit is flat."""
+    model, free = fit.model, np.flatnonzero(~fit.fixed)
+    large = np.flatnonzero(_odds(model, fit.parameters) >= LARGEST)
+    second = model.evaluated(fit.parameters).hessian(np.ones(model.people))[:-1, :-1]
+    curvature = -second / np.outer(model.scale, model.scale)
+    along = np.abs(np.linalg.eigh(curvature[np.ix_(free, free)])[1][:, 0])
+    return [int(place) for place in (large if len(large) else free[along > along.max() / 2])]
+
+
+def _odds(model: HiddenAnswerModel, parameters: np.ndarray) -> np.ndarray:
+    """Return the sizes of coefficients of log odds in units of their columns; 0 for others."""
+    sizes = np.abs(parameters * model.scale)
+    sizes[model.ends[1] :] = 0.0
+    if model.outcome and model.outcome.family == "linear":
+        sizes[: model.ends[0]] = 0.0
+    return sizes
+
+
 def _determined(
     model: HiddenAnswerModel, parameters: np.ndarray, second: np.ndarray, free: np.ndarray
 ) -> bool:
     """Return whether the maximum is inside, and not flat in any direction."""
-    scaled = parameters * model.scale
-    logistic = model.outcome is None or model.outcome.family == "logistic"
-    odds = scaled[: model.ends[1]] if logistic else scaled[model.ends[0] : model.ends[1]]
     curvature = -second / np.outer(model.scale, model.scale)
     least = float(np.linalg.eigvalsh(curvature[np.ix_(free, free)])[0])
-    return bool(least > FLAT and (np.abs(odds) < LARGEST).all())
+    return bool(least > FLAT and (_odds(model, parameters) < LARGEST).all())
