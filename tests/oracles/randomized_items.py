@@ -91,3 +91,19 @@ def shared_columns(name):
         key: np.array([words[row[key]] if row[key] in words else float(row[key]) for row in rows])
         for key in rows[0]
     }
+
+
+def infinitesimal_jackknife(estimate, keys):
+    """Return the covariance of an estimate, by numerical derivatives by the weight of each person.
+
+    estimate: a function of weights, shape (n,). keys: shape (n, ...); people with equal keys have
+    the same influence.
+    """
+    _, first, number = np.unique(keys, axis=0, return_index=True, return_counts=True)
+    total = 0.0
+    for person, people in zip(first, number, strict=True):
+        step = np.zeros(len(keys))
+        step[person] = 1e-3
+        slope = (estimate(1 + step) - estimate(1 - step)) / 2e-3
+        total = total + people * np.outer(slope, slope)
+    return total
