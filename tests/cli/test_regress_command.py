@@ -188,6 +188,10 @@ def test_a_plan_shows_what_regress_forecasts(planned, call):
             [c[n] for n in names] for c in found["coefficients"]
         ]
     slope = found["coefficients"][1]
+    assert slope["detectable"] == pytest.approx(np.exp(2.801585 * slope["standard_error"]))
+    _, out, _ = planned(WANTED, "--json", "--power", "50%")
+    (found,) = json.loads(out)["regressions"]
+    slope, _ = found["coefficients"][1], found["power"]
     assert slope["detectable"] == pytest.approx(np.exp(1.959964 * slope["standard_error"]))
 
 

@@ -50,6 +50,7 @@ CASES = {
     "people for an error below 0": lambda _: incrowd.people_needed(
         asked(), ["a"], standard_error=-1
     ),
+    "a forecast with a power of 1": lambda _: incrowd.forecast(asked(), power=1),
     "a card of a plan that does not hold": lambda _: certified_card(less_noise()),
     "a card of a smaller local epsilon": lambda _: certified_card(
         made().model_copy(

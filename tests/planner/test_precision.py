@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.stats import norm
 
 import incrowd
@@ -208,21 +209,49 @@ def power(plan, ids, share, cell, seed):
     return float(np.mean(estimates > limit))
 
 
-def test_the_detectable_share_is_detected_in_half_of_all_surveys():
+def test_the_detectable_share_is_detected_with_the_stated_power():
     """In every cell that so few people can be in; 4,000 collections know one half within 0.8%, and
-    the limit within 1.1%. What was forecast before is detected in 6%."""
+    the limit within 1.1%. What was forecast before is detected in 6%. Wrong: the share of another
+    power."""
     q = 0.05
     fixed = {"randomizer": {"kind": "bit flip", "noise": q}}
     asked = [choice(id, 10, TENTHS, **fixed) for id in "ab"]
     privacy = {"epsilon": 200.0, "analysis": "local"}
     plan = made(*asked, crowd=20_000, privacy=privacy, table=table("a", "b"))
-    share = forecast(plan)[-1].minimum_detectable_share
+    share = forecast(plan, power=0.5)[-1].minimum_detectable_share
     assert share < 0.1 / 9
     assert power(plan, ("a", "b"), share, (0, 3), seed=5) == pytest.approx(0.5, abs=0.08)
+    larger = forecast(plan)[-1].minimum_detectable_share
+    assert share < larger < 0.1 / 9
+    assert power(plan, ("a", "b"), larger, (0, 3), seed=6) == pytest.approx(0.8, abs=0.06)
     assert power(plan, ("a", "b"), share, (2, 3), seed=7) > 0.6
     v = q * (1 - q) / (1 - 2 * q) ** 2
     before = norm.ppf(1 - 0.05 / 100) * math.sqrt(((0.1 + v) ** 2 - 0.01) / 20_000)
     assert power(plan, ("a", "b"), before, (0, 3), seed=9) < 0.15
+
+
+@pytest.mark.parametrize("wanted", [0.2, 0.5, 0.9])
+@pytest.mark.parametrize("census", [False, True])
+def test_the_detectable_share_of_a_whole_answer_grows_with_its_own_noise(wanted, census):
+    """By hand, for k-ary response: the chance of a report grows with the share s that is reported,
+    and so does its variance. Wrong: the noise of an empty cell."""
+    kept, options, people = 0.6, 6, 5000
+    fixed = {"randomizer": {"kind": "k-ary", "keep": kept}}
+    plan = made(choice("a", options, **fixed), census=census)
+    other = (1 - kept) / (options - 1)
+    limit, more = norm.ppf(1 - 0.05 / options), norm.ppf(wanted)
+
+    def variance(share):
+        says = other + (kept - other) * share
+        drawn = share * (1 - share) if census else 0.0
+        return (says * (1 - says) / (kept - other) ** 2 - drawn) / people
+
+    empty = limit * math.sqrt(variance(0.0))
+    by_hand = brentq(lambda s: s - empty - more * math.sqrt(variance(s)), 0.0, 1.0)
+    share = forecast(plan, power=wanted)[0].minimum_detectable_share
+    assert share == pytest.approx(by_hand, rel=1e-5)
+    if wanted != 0.5:
+        assert share != pytest.approx(empty + more * math.sqrt(variance(0.0)), rel=1e-3)
 
 
 def test_the_smallest_cell_of_a_yes_no_table_can_be_empty_and_the_largest_cannot():
@@ -235,7 +264,7 @@ def test_the_smallest_cell_of_a_yes_no_table_can_be_empty_and_the_largest_cannot
     v = 1 / plan.messages[0].noise.excess
     z = norm.ppf(1 - 0.05 / 4)
     even, uneven = (0.5 + v) ** 2 - 0.25, (0.9 + v) * (0.1 + v) - 0.09
-    assert forecast(plan)[-1].minimum_detectable_share == pytest.approx(
+    assert forecast(plan, power=0.5)[-1].minimum_detectable_share == pytest.approx(
         z * math.sqrt(max(even, uneven) / 5000)
     )
 

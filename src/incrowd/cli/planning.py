@@ -52,6 +52,10 @@ MarginOption = Annotated[
 WriteFrontier = Annotated[
     bool, typer.Option("--frontier", help="Write error against cost to -o PAGE.html and .csv.")
 ]
+PowerOption = Annotated[
+    float | None,
+    share("--power", "Probability with which a detectable share or effect is detected [80%]."),
+]
 SideBySide = Annotated[bool, typer.Option(help="Compare with other ways to send the survey.")]
 
 
@@ -65,6 +69,7 @@ def plan(
     margin: MarginOption = None,
     frontier: WriteFrontier = False,
     side_by_side: SideBySide = True,
+    power: PowerOption = None,
     verbose: Verbose = False,
     json: AsJson = False,
 ) -> None:
@@ -77,10 +82,12 @@ def plan(
       incrowd plan health.toml -o plan.json
       incrowd plan survey.toml --reports-per-person 5 -o plan.json
       incrowd plan survey.toml --solve crowd --margin 2%
+      incrowd plan survey.toml --power 90% -v
       incrowd plan survey.toml --frontier -o frontier.html
     """
     from incrowd.accountant.analyses import plannable
     from incrowd.cli import show_plans
+    from incrowd.estimation.intervals import POWER
     from incrowd.planner.alternatives import alternatives
     from incrowd.planner.frontier import frontier as curves_around
     from incrowd.planner.precision import plan_error
@@ -119,7 +126,7 @@ def plan(
         say(f"wrote {output}")
     with beside(output):
         people = () if solve else tuple(people_lines(loaded_survey, best))
-        show_plans.plan(best, others, solve, json, people, verbose)
+        show_plans.plan(best, others, solve, json, people, verbose, power or POWER)
 
 
 def _check_plan_options(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from incrowd.cli.console import out, print_json, say
+from incrowd.estimation.intervals import POWER
 from incrowd.guarantees.rounds import spent
 from incrowd.number_text import finite
 from incrowd.planner.alternatives import Alternative
@@ -42,11 +43,11 @@ from incrowd.presentation.guarantee_text import (
 )
 from incrowd.presentation.plan_text import word_notes
 from incrowd.presentation.terminal_tables import (
-    VISIBLE,
     Expected,
     alternatives_table,
     assumed_words,
     beyond_budget,
+    detectable_words,
     forecast_table,
     ledger_lines,
     mean_error,
@@ -73,11 +74,15 @@ def plan(
     json: bool,
     people: Sequence[str] = (),
     verbose: bool = False,
+    power: float = POWER,
 ) -> None:
-    """Show a plan, and other ways to send the same survey. solved: the unknown of --solve. people:
-    what follows from who is invited. verbose: whether to show the messages, the worst pair, what
-    the figures mean, and the other ways."""
-    expected, models = forecast(plan), _regressions(plan)
+    """Show a plan, and other ways to send the same survey.
+
+    solved: the unknown of --solve. people: what follows from who is invited. verbose: whether to
+    show the messages, the worst pair, what the figures mean, and the other ways. power: of what is
+    called detectable.
+    """
+    expected, models = forecast(plan, power=power), _regressions(plan, power)
     effective = least_effective_sample(plan.survey, plan.messages)
     ways = [(str(way_words(way.code, way.limit)), *way[1:5]) for way in others]
     advice = [*refusals(models), first_line(plan, expected, models, solved=solved)]
@@ -110,7 +115,7 @@ def plan(
     out.print(forecast_table(plan.survey, map(_expectations, expected), verbose=verbose))
     if verbose:
         say(assumed_words(plan.survey))
-        say(VISIBLE)
+        say(detectable_words(power))
     for text in open_table_lines(plan.survey):
         say(text)
     for table in expected:
@@ -148,13 +153,13 @@ def _left(way: Alternative) -> dict[str, Any]:
     return {"local_epsilon": written_epsilon(way.local_epsilon)} if possible else {}
 
 
-def _regressions(plan: Plan) -> Sequence[Regression]:
+def _regressions(plan: Plan, power: float) -> Sequence[Regression]:
     """Return forecasts of the wanted regressions."""
     if not plan.survey.regressions:
         return ()
     from incrowd.planner.regression_forecast import forecast_regressions  # slow to load
 
-    return forecast_regressions(plan)
+    return forecast_regressions(plan, power=power)
 
 
 def _of_some(plan: Plan, table: TableForecast) -> None:

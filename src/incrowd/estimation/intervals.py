@@ -7,10 +7,24 @@ from statistics import NormalDist
 
 import numpy as np
 
+from incrowd.errors import UsageError
+
 LEVEL = 0.95
 HALF_WIDTH = NormalDist().inv_cdf((1 + LEVEL) / 2)  # of an interval, in standard errors
+POWER = 0.8  # of what is called detectable, unless people state another one
 
 Ends = tuple[np.ndarray, np.ndarray]
+
+
+def detectable_size(power: float, half_width: float = HALF_WIDTH) -> float:
+    """Return the size, in standard errors, of an effect that is detected with some probability.
+
+    It is detected if its estimate is larger than half_width standard errors. Raises UsageError
+    unless the power is between 0 and 1.
+    """
+    if not 0 < power < 1:
+        raise UsageError.of("power", "estimation.no-power", value=power)
+    return max(half_width + NormalDist().inv_cdf(power), 0.0)
 
 
 class Intervals(ABC):

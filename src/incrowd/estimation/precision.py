@@ -187,6 +187,12 @@ class CellVariances(NamedTuple):
     can_be_empty: np.ndarray
 
     @property
+    def noise_slope(self) -> np.ndarray:
+        """The growth of the noise with the share of people in the cell, where it is linear."""
+        grown, share = self.noise - self.noise_if_empty, self.share
+        return np.asarray(np.divide(grown, share, out=np.zeros_like(share), where=share > 0))
+
+    @property
     def total(self) -> np.ndarray:
         """The variance by noise and sampling."""
         return np.asarray(self.noise + self.share * (1 - self.share))
@@ -197,13 +203,15 @@ class TableVariances(NamedTuple):
 
     largest: by noise and sampling (in a census by noise), of the cell that has most. noise: by
     noise, of the cell that has most. noise_if_empty: by noise, of the cell that has most among
-    those that may be empty. loss: the sum over all cells of the variance by noise and sampling,
+    those that may be empty. noise_slope: how fast it grows with the share of people in such a cell,
+    at most; 0 for bit flips. loss: the sum over all cells of the variance by noise and sampling,
     over that by sampling alone.
     """
 
     largest: float
     noise: float
     noise_if_empty: float
+    noise_slope: float
     loss: float
 
 
@@ -242,6 +250,7 @@ def _table_variances(
         float((cells.noise if survey.census else cells.total).max()),
         float(cells.noise.max()),
         float(cells.noise_if_empty[empty].max()),
+        float(cells.noise_slope[empty].max()),
         1 + noise / sampling if sampling > 0 else math.inf,
     )
 

@@ -12,8 +12,10 @@ import numpy as np
 
 from incrowd.errors import TableError, UsageError
 from incrowd.estimation.amounts import AmountEvidence, evidence, mean
+from incrowd.estimation.intervals import POWER, detectable_size
 from incrowd.estimation.precision import (
     CellVariances,
+    TableVariances,
     assumed_shares,
     cell_variances,
     parts_of,
@@ -78,8 +80,10 @@ class TableForecast:
     noise_error : float
         The largest standard error from the noise alone.
     minimum_detectable_share : float
-        A share that is detected in at least half of all surveys, no matter which answers it belongs
-        to, if every cell of the table is tested with a 5% chance of any false alarm.
+        A share that is detected with the power, no matter which answers it belongs to, if every
+        cell of the table is tested with a 5% chance of any false alarm.
+    power : float
+        The probability with which it is detected.
     effective_sample_size : float
         The number of people who, surveyed without noise, would give the same squared error over all
         cells if all answers are equally common, so that tables and plans can be compared.
@@ -112,6 +116,7 @@ class TableForecast:
     standard_error_uneven: float
     noise_error: float
     minimum_detectable_share: float
+    power: float
     effective_sample_size: float
     effective_sample_size_uneven: float
     inflation: float
@@ -119,13 +124,15 @@ class TableForecast:
     asked: AskedForecast | None = None
 
 
-def forecast(plan: Outline) -> tuple[TableForecast, ...]:
+def forecast(plan: Outline, *, power: float = POWER) -> tuple[TableForecast, ...]:
     """Forecast the precision of a plan's tables for exactly its crowd, colluding people included.
 
     Parameters
     ----------
     plan : Plan
         A table that several of its messages contain is combined from all of them.
+    power : float
+        The probability with which a share that is called detectable is detected.
 
     Returns
     -------
@@ -137,7 +144,7 @@ def forecast(plan: Outline) -> tuple[TableForecast, ...]:
     Raises
     ------
     UsageError
-        If the argument is not a plan.
+        If the argument is not a plan, or the power is not between 0 and 1.
 
     Examples
     --------
@@ -147,15 +154,14 @@ def forecast(plan: Outline) -> tuple[TableForecast, ...]:
     >>> first.questions, round(first.standard_error, 3)
     (('physical_limitation',), 0.004)
     """
-    return tuple(_forecast(plan, ids) for ids in wanted_tables(plan.survey))
+    return tuple(_forecast(plan, ids, power) for ids in wanted_tables(plan.survey))
 
 
-def _forecast(plan: Outline, ids: QuestionIds) -> TableForecast:
+def _forecast(plan: Outline, ids: QuestionIds, power: float) -> TableForecast:
     survey, people = plan.survey, plan.survey.crowd
     cells = math.prod(len(assumed_shares(survey, survey.question(id), even=True)) for id in ids)
     both = table_variances(survey, plan.messages, ids)
     even, uneven = (math.sqrt(each.largest / people) for each in both)
-    empty = math.sqrt(max(each.noise_if_empty for each in both) / people)
     return TableForecast(
         questions=ids,
         cells=cells,
@@ -163,13 +169,31 @@ def _forecast(plan: Outline, ids: QuestionIds) -> TableForecast:
         standard_error_even=even,
         standard_error_uneven=uneven,
         noise_error=math.sqrt(max(each.noise for each in both) / people),
-        minimum_detectable_share=-NormalDist().inv_cdf(FAMILY_ERROR / cells) * empty,
+        minimum_detectable_share=max(_detectable(survey, each, cells, power) for each in both),
+        power=power,
         effective_sample_size=people / both.even.loss,
         effective_sample_size_uneven=people / both.uneven.loss,
         inflation=both.even.loss,
         mean_error=_mean_error(plan, ids),
         asked=_asked(plan, ids),
     )
+
+
+def _detectable(survey: Survey, table: TableVariances, cells: int, power: float) -> float:
+    """Return the smallest share s of a cell that is detected with a power.
+
+    It is detected if its estimate is above a limit. So s is the limit, and a multiple of the
+    estimate's standard error, which grows with s. Proof: docs/mathematics.md#forecasts.
+    """
+    limit = -NormalDist().inv_cdf(FAMILY_ERROR / cells)
+    empty = math.sqrt(table.noise_if_empty / survey.crowd)
+    more = (detectable_size(power, limit) - limit) / math.sqrt(survey.crowd)
+    drawn = 0 if survey.census else 1
+    square = 1 + drawn * more**2
+    half = limit * empty + more**2 * (table.noise_slope + drawn) / 2
+    rest = (limit * empty) ** 2 - more**2 * table.noise_if_empty
+    root = math.sqrt(max(half**2 - square * rest, 0.0))
+    return max((half + math.copysign(root, more)) / square, 0.0)
 
 
 def _asked(plan: Outline, ids: QuestionIds) -> AskedForecast | None:

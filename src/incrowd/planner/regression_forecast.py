@@ -15,7 +15,7 @@ import numpy as np
 from incrowd.catalog.sentences import Keyword, as_translatable
 from incrowd.errors import IncrowdError, TableError, UsageError
 from incrowd.estimation.cell_errors import NOISE_AND_SAMPLING, NOISE_ONLY
-from incrowd.estimation.intervals import HALF_WIDTH
+from incrowd.estimation.intervals import HALF_WIDTH, POWER, detectable_size
 from incrowd.estimation.precision import assumed_shares
 from incrowd.estimation.readings import (
     expected_cells_reading,
@@ -86,6 +86,7 @@ def forecast_regression(
     method: RegressionMethod | None = None,
     noise_only: bool = False,
     shares: GuessedShares | None = None,
+    power: float = POWER,
 ) -> Regression:
     """Forecast the errors of a regression for exactly the plan's crowd.
 
@@ -106,6 +107,9 @@ def forecast_regression(
         The expected shares of the answers to some questions. By default those that the survey
         states; otherwise equal or uneven shares, whichever make an error, or a refusal, larger.
 
+    power : float
+        The probability with which an effect that is called detectable is detected.
+
     Returns
     -------
     Regression
@@ -115,7 +119,7 @@ def forecast_regression(
     Raises
     ------
     UsageError
-        For impossible models or shares, and for the method "likelihood".
+        For impossible models, shares, or powers, and for the method "likelihood".
     TableError
         For questions that do not travel together.
 
@@ -134,16 +138,19 @@ def forecast_regression(
     questions = {question.id: question for question in plan.survey.questions}
     if problems := tuple(share_problems(shares or {}, formula, questions)):
         raise UsageError(*problems)
-    return _forecast(plan, formula, shares or {}, method, noise_only)
+    detectable_size(power)
+    return replace(_forecast(plan, formula, shares or {}, method, noise_only), power=power)
 
 
-def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
+def forecast_regressions(plan: Plan, *, power: float = POWER) -> tuple[Regression, ...]:
     """Forecast every regression that a plan's survey lists.
 
     Parameters
     ----------
     plan : Plan
         The plan.
+    power : float
+        As for `forecast_regression`.
 
     Returns
     -------
@@ -154,7 +161,7 @@ def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
     Raises
     ------
     UsageError
-        If the argument is not a plan.
+        If the argument is not a plan, or the power is not between 0 and 1.
 
     Examples
     --------
@@ -170,7 +177,9 @@ def forecast_regressions(plan: Plan) -> tuple[Regression, ...]:
     >>> model.outcome, model.expected
     ('smokes=yes', True)
     """
-    return tuple(_forecast_or_reason(plan, formula) for formula in plan.survey.regressions)
+    detectable_size(power)
+    each = (_forecast_or_reason(plan, formula) for formula in plan.survey.regressions)
+    return tuple(replace(model, power=power) for model in each)
 
 
 def _forecast_or_reason(plan: Plan, formula: Formula) -> Regression:

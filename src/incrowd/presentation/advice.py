@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from incrowd.accountant.channels.base import rounded_up
 from incrowd.catalog.sentences import Sentence, listed, sentence
 from incrowd.errors import quantity
-from incrowd.estimation.intervals import HALF_WIDTH
+from incrowd.estimation.intervals import HALF_WIDTH, detectable_size
 from incrowd.estimation.regression.results import SELDOM
 from incrowd.number_text import short_percent, written_out
 from incrowd.plans import Outline, Plan
@@ -117,8 +117,9 @@ def _detected(model: Regression) -> str:
         return f"{of}: not supported by the reports in {model.refusal:.0%} of surveys"
     if not model.estimable:
         return f"{of}: cannot be estimated"
-    worst = HALF_WIDTH * max(each.standard_error for each in model.coefficients[1:])
-    least = HALF_WIDTH * ((model.even and model.even.largest_error) or math.inf)
+    size = detectable_size(model.power)
+    worst = size * max(each.standard_error for each in model.coefficients[1:])
+    least = size * ((model.even and model.even.largest_error) or math.inf)
     least = min(least, worst)
     if model.family == "logistic":
         return f"{of}: odds ratios of {range_text(odds(least), odds(worst))} or more"
@@ -279,13 +280,13 @@ def odds_seen(plan: Plan, expected: Sequence[Regression]) -> Iterator[str]:
             continue
         of = "all surveys" if refusal <= SELDOM else "the surveys that support the model"
         worst = max(model.coefficients[1:], key=attrgetter("standard_error"))
-        size = HALF_WIDTH * worst.standard_error
+        size = detectable_size(model.power) * worst.standard_error
         needed = rounded_up(crowd * (size / math.log(MODERATE)) ** 2, 3, whole=True)
         if size > math.log(MODERATE):
             yield (
                 f"{model.outcome}: an odds ratio of {math.exp(size):.3g} for {worst.term}, the "
-                f"least precise term, is detected in half of {of}; detecting one of {MODERATE} "
-                f"takes {needed} people{each} with this noise."
+                f"least precise term, is detected in {100 * model.power:.3g}% of {of}; "
+                f"detecting one of {MODERATE} takes {needed} people{each} with this noise."
             )
 
 

@@ -29,11 +29,6 @@ EVEN_OR_NOT = (
     "if all answers are equally common, and if they are uneven (one yes in ten; otherwise each "
     "answer half as common as the one before)"
 )
-VISIBLE = (
-    "detectable share: detected in at least half of all surveys, whichever answer it belongs to "
-    "(5% false alarms per table); effective sample: the number of people who, asked without "
-    "privacy, would give the same precision"
-)
 MANY = 30  # number of tables above which those with the same figures share a line
 UNLIMITED = "unbounded"  # a local epsilon of which nothing is left
 UNDETECTED = "none"  # even a share of 100% would look like noise
@@ -151,6 +146,15 @@ def forecast_table(survey: Survey, expected: Iterable[Expected], *, verbose: boo
 
 def _people(number: float) -> str:
     return f"{number:,.0f}" if number >= 1 else "below 1"
+
+
+def detectable_words(power: float) -> str:
+    """State what a detectable share and an effective sample are."""
+    return (
+        f"detectable share: detected in at least {100 * power:.3g}% of all surveys, whichever "
+        "answer it belongs to (5% false alarms per table); effective sample: the number of people "
+        "who, asked without privacy, would give the same precision"
+    )
 
 
 def assumed_words(survey: Survey) -> str:

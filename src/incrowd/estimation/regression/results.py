@@ -13,7 +13,7 @@ import scipy
 
 from incrowd import views
 from incrowd.catalog.sentences import NumberText, text_list, translatable
-from incrowd.estimation.intervals import HALF_WIDTH, LEVEL
+from incrowd.estimation.intervals import LEVEL, POWER, detectable_size
 from incrowd.estimation.ratios import Unbounded
 from incrowd.estimation.regression.model import Model
 from incrowd.estimation.tables import FIGURES
@@ -189,6 +189,8 @@ class Regression(views.Result):
         such answers.
     enough : int or None
         The crowd that makes a refusal rare with the same noise, if it is not rare already.
+    power : float
+        Of a forecast: the probability with which an effect that is called detectable is detected.
     weighted_to : tuple of str
         The names of the known margins to which the model is weighted.
     error_ratio : float or None
@@ -237,6 +239,7 @@ class Regression(views.Result):
     ways_out: tuple[str, ...] = ()
     even: EvenForecast | None = None
     enough: int | None = None
+    power: float = POWER
     weighted_to: tuple[str, ...] = ()
     error_ratio: float | None = None
     groups: tuple[GroupSize, ...] = ()
@@ -329,6 +332,7 @@ class Regression(views.Result):
             "ways_out": self.ways_out,
             "if_even": self.even,
             "enough": self.enough,
+            "power": self.power,
         }
 
     def expected_facts(self) -> dict[str, Any]:
@@ -460,13 +464,13 @@ class Regression(views.Result):
         ]
 
     def detectable(self) -> list[float | None]:
-        """Return the smallest effect of each coefficient that half of all surveys would detect.
+        """Return the smallest effect of each coefficient that is detected with the stated power.
 
         An effect is an odds ratio or a difference of the outcome; it is detected if its 95%
         interval excludes no effect. None for the intercept, which is compared with nothing.
         """
         errors = [each.standard_error for each in self.coefficients]
-        reached = [HALF_WIDTH * error for error in errors[1:]]
+        reached = [detectable_size(self.power) * error for error in errors[1:]]
         odds = self.family == "logistic"
         return [None, *(math.exp(min(size, MOST)) if odds else size for size in reached)][
             : len(errors)
@@ -497,7 +501,8 @@ class Regression(views.Result):
         if self.expected:
             some = (self.refusal or 0.0) > SELDOM
             code = "estimation.detected-in-supporting" if some else "estimation.detected-in-all"
-            explained = translatable(code, effect=EFFECT[self.family])
+            share = f"{100 * self.power:.3g}%"
+            explained = translatable(code, effect=EFFECT[self.family], share=share)
             return [*self._refusals(), *texts, *self._scores(), *self._assumed(), explained]
         return [*self._instead(), *texts, *self._scores(), *self._left_out()]
 
