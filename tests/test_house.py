@@ -13,7 +13,7 @@ import pytest
 
 import incrowd
 import reproduction
-from incrowd import accountant
+from incrowd import accountant, interviews
 from incrowd.survey.questions import TYPES
 from tests.oracles import public_names
 from tests.oracles.source import tree_of, walk
@@ -144,6 +144,7 @@ def test_the_stub_and_the_page_of_python_have_the_public_names():
     """If not, `python -m tests.oracles.public_names` writes them."""
     assert public_names.STUB.read_text() == public_names.stub()
     assert public_names.STUB_OF_ACCOUNTANT.read_text() == public_names.stub_of_accountant()
+    assert public_names.STUB_OF_INTERVIEWS.read_text() == public_names.stub_of_interviews()
     text = public_names.PAGE.read_text()
     assert text == public_names.page(text)
     fewer = text.replace("::: incrowd.correlate\n\n", "")
@@ -153,6 +154,8 @@ def test_the_stub_and_the_page_of_python_have_the_public_names():
 
 def test_packages_and_public_names_do_not_hide_each_other():
     assert not LEVEL.keys() & set(incrowd.__all__)
+    modules = {file.stem for file in (SOURCE / "interviews").glob("*.py")}
+    assert not modules & set(interviews.__all__)
     code = "import incrowd.plans; incrowd.plans.Plan; from incrowd import plan; plan.__code__"
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -390,6 +393,7 @@ def test_nothing_is_for_tests_alone():
     }
     public = [f"{home}.{name}" for name, home in incrowd._HOMES.items()]
     public += [f"incrowd.accountant.{home}.{name}" for name, home in accountant._HOMES.items()]
+    public += [f"incrowd.interviews.{home}.{name}" for name, home in interviews._HOMES.items()]
     assert set(unused(modules, public)) <= ENTRY_POINT
 
 

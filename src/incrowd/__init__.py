@@ -59,6 +59,11 @@ _PUBLIC = {
         "estimation.words": "WordEstimates",
     },
     "Estimates → page": {"presentation.write": "save_estimates"},
+    "Interviews": {
+        "interviews.survey": "InterviewSurvey",
+        "interviews.answers": "InterviewAnswers",
+        "interviews.reading": "read_answers",
+    },
     "Simulation": {"simulation": "simulate Simulation truth"},
     "Errors": {
         "errors": (
@@ -67,6 +72,9 @@ _PUBLIC = {
         ),
     },
 }
+
+
+_MODULES = ("accountant", "interviews")  # with public names of their own
 
 
 def _sections() -> dict[str, dict[str, str]]:
@@ -93,6 +101,8 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> Any:
     """Return a public name, from the module it lives in (PEP 562)."""
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     home = _HOMES.get(name) or _homes().get(name)  # a method may be declared later
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -44,6 +44,9 @@ from incrowd.estimation.regression.results import Regression as Regression
 from incrowd.estimation.results import Estimates as Estimates
 from incrowd.estimation.tables import TableEstimate as TableEstimate
 from incrowd.estimation.words import WordEstimates as WordEstimates
+from incrowd.interviews.answers import InterviewAnswers as InterviewAnswers
+from incrowd.interviews.reading import read_answers as read_answers
+from incrowd.interviews.survey import InterviewSurvey as InterviewSurvey
 from incrowd.planner.forecast import TableForecast as TableForecast
 from incrowd.planner.forecast import forecast as forecast
 from incrowd.planner.forecast import people_needed as people_needed

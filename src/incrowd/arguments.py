@@ -20,6 +20,8 @@ _WORKS = {
     "Plan": "shared.wants-plan",
     "Outline": "shared.wants-plan",
     "Survey": "shared.wants-survey",
+    "InterviewSurvey": "shared.wants-interview-survey",
+    "InterviewAnswers": "shared.wants-interviews",
     "Reports": "shared.wants-reports",
     "GivenMargins": "shared.wants-margins",
     "Estimates": "shared.wants-estimates",

@@ -12,7 +12,8 @@ WORKS = re.compile(
     r"\b(should|use|used|name|give|add|make|keep|leave|put|take|write|say|save|set|drop|want|ask|"
     r"allow|promise|correct|correct it|rename|shorten|collect|count|install|stop|try|check|load|"
     r"edit|raise|restore|replace|run|open|free|start|request|record|send|reload|enter|certify|choose|"
-    r"needs?|needed|no survey needs|use of|did you mean|belongs to|plan it|note|takes)\b"
+    r"needs?|needed|known keys are|no survey needs|use of|did you mean|belongs to|plan it|note|"
+    r"takes)\b"
 )
 # A clause about the value that does not say so: "got 3; is no file".
 BARE = re.compile(

@@ -1,13 +1,18 @@
 """What is said of surveys whose answers are randomized in interviews."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 from pydantic import ValidationError
 
+import incrowd
+from incrowd import interviews
 from incrowd.errors import Problem, SurveyError
 from incrowd.interviews.designs import ItemDesign, design_of
 from incrowd.interviews.items import MISSING, ItemMatrices, ReportedItem
 from incrowd.interviews.shares import moments
 from incrowd.survey.toml import Mistake
+from tests.messages.shared import file
 
 YES_NO = ("no", "yes")
 
@@ -45,6 +50,45 @@ def shares(reports, *, same=False, items=1, groups=1, weights=None):
     return call
 
 
+DIE = {"kind": "forced", "yes": "1/6", "no": "1/6"}
+CROSSWISE = {"kind": "crosswise", "p": "1/4"}
+QUESTION = {"id": "a", "type": "yesno", "design": DIE}
+SURVEY = {"name": "x", "device": {"kind": "die"}, "question": [QUESTION]}
+GROUPS = {"columns": {"group": "g"}, "groups": {"codes": [0, 1]}}
+OPTIONS = """name = "x"
+device = { kind = "die" }
+[[question]]
+id = "a"
+type = "choice"
+options_file = "none.txt"
+design = { kind = "forced", forced = { a = "1/6" } }
+"""
+
+
+def of(**changed):
+    """A survey with other keys; None leaves one out."""
+    raw = {key: value for key, value in (SURVEY | changed).items() if value is not None}
+    return lambda _: incrowd.InterviewSurvey.of(raw)
+
+
+def asked(*questions, **changed):
+    """A survey whose questions have other keys; None leaves one out."""
+    listed = [{k: v for k, v in (QUESTION | each).items() if v is not None} for each in questions]
+    return of(question=listed, **changed)
+
+
+def read(table, /, **changed):
+    """The answers to a survey with other keys."""
+    survey = incrowd.InterviewSurvey.of(SURVEY | changed)
+    return incrowd.read_answers(survey, pa.table(table))
+
+
+def other_parquet(folder):
+    """A Parquet file that is not one of interviews."""
+    pa.parquet.write_table(pa.table({"a": ["yes"]}), folder / "a.parquet")
+    return interviews.InterviewAnswers.load(folder / "a.parquet")
+
+
 HALVES = {"no": ["1/2", "1/2"], "yes": ["1/4", "3/4"]}
 
 CASES = {
@@ -66,5 +110,68 @@ CASES = {
     "design: sum of column": design({"kind": "matrix", "columns": HALVES | {"no": ["1/2", "1/4"]}}),
     "design: length of column": design({"kind": "matrix", "columns": HALVES | {"no": ["1"]}}),
     "design: other columns": design({"kind": "matrix", "columns": HALVES}, answers=("a", "b")),
+    "survey: no device": of(device=None),
+    "survey: unknown device": of(device={"kind": "dice"}),
+    "survey: crowd": of(crowd=100),
+    "survey: optional": asked({"optional": True}),
+    "survey: unknown key": asked({"desing": 1}),
+    "survey: unknown key of the device": of(device={"kind": "die", "sides": 8}),
+    "survey: number": asked({"type": "number", "edges": [0, 1]}),
+    "survey: no design": asked({"design": None}),
+    "survey: kind of design": asked({"design": {"kind": "dice"}}),
+    "survey: key of design": asked({"design": {"kind": "warner", "p": "1/6", "q": "5/6"}}),
+    "survey: missing key of design": asked({"design": {"kind": "warner"}}),
+    "survey: repeats": asked({"design": {"kind": "warner", "p": "1/6", "repeats": 0}}),
+    "survey: sum of column": asked(
+        {"design": {"kind": "matrix", "columns": HALVES | {"no": [1, 1]}}}
+    ),
+    "survey: tells nothing": asked({"design": {"kind": "warner", "p": "1/2"}}),
+    "survey: designs without groups": asked({"design": None, "designs": [DIE, DIE]}),
+    "survey: number of designs": asked({"design": None, "designs": [DIE]}, **GROUPS),
+    "survey: not realized": asked({"design": {"kind": "warner", "p": "1/5"}}),
+    "survey: truth": asked({"truth": "maybe"}),
+    "survey: same id": asked({}, {}),
+    "survey: column of a question": of(columns={"weight": "a"}),
+    "survey: no column of groups": of(groups={"codes": [0, 1]}),
+    "survey: no codes of groups": of(columns={"group": "g"}),
+    "survey: codes twice": of(columns={"group": "g"}, groups={"codes": [0, "0"]}),
+    "survey: same birthday": asked(
+        {"design": CROSSWISE}, {"id": "b", "design": CROSSWISE}, device={"kind": "birthday"}
+    ),
+    "survey: code of no report": asked({"values": {"1": "maybe"}}),
+    "survey: missing code of a report": asked({"missing": ["yes"]}),
+    "survey: wording": asked({"text": {"de": "Ja?"}}),
+    "survey: options file": lambda folder: incrowd.InterviewSurvey.load(
+        file(folder, "s.toml", OPTIONS)
+    ),
+    "survey: options file and more": lambda folder: incrowd.InterviewSurvey.load(
+        file(folder, "s.toml", OPTIONS.replace("die", "dice"))
+    ),
+    "answers: no such question": lambda _: read({"a": ["yes"]}).item("b"),
+    "answers: no such question of the survey": lambda _: read({"a": ["yes"]}).survey.item("b"),
+    "answers: no such column": lambda _: read({"a": ["yes"]}).column("b"),
+    "answers: no file": lambda folder: interviews.InterviewAnswers.load(folder / "none.parquet"),
+    "answers: CSV": lambda folder: interviews.InterviewAnswers.load(
+        file(folder, "a.csv", "a\nyes\n")
+    ),
+    "answers: other Parquet": other_parquet,
+    "answers: column of the id": lambda _: read(
+        {"a": ["yes"], "q1": ["yes"]}, question=[QUESTION | {"column": "q1"}]
+    ),
+    "answers: no column": lambda _: read({"b": ["yes"]}),
+    "answers: reports": lambda _: read({"a": ["maybe"] * 9}),
+    "answers: groups": lambda _: read({"a": ["yes"] * 9, "g": [2] * 8 + [None]}, **GROUPS),
+    "answers: no groups": lambda _: read({"a": ["yes"] * 9, "g": [None] * 9}, **GROUPS),
+    "answers: clusters": lambda _: read(
+        {"a": ["yes"] * 2, "c": ["x", None]}, columns={"cluster": "c"}
+    ),
+    "answers: weights": lambda _: read(
+        {"a": ["yes"] * 3, "w": [1.5, 0, -1]}, columns={"weight": "w"}
+    ),
+    "answers: words as weights": lambda _: read(
+        {"a": ["yes"] * 3, "w": ["1", "2", "many"]}, columns={"weight": "w"}
+    ),
+    "answers: among numbers": lambda _: read({"a": ["yes"] * 3, "age": ["30", "41", "NA"]}),
+    "answers: commas": lambda _: read({"a": ["yes"] * 2, "income": ["1,500", "2,100"]}),
     "design: one group": design({"kind": "unrelated", "p": "2/3"}),
 }

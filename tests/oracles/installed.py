@@ -39,6 +39,10 @@ question = [{id = "ill", type = "yesno"}, {id = "old", type = "yesno"}]
 table = [{questions = ["ill", "old"]}]
 message = [{questions = ["ill", "old"]}]
 """
+INTERVIEWS = """name = "x"
+device = {kind = "die"}
+question = [{id = "ill", type = "yesno", design = {kind = "forced", yes = "1/6", no = "1/6"}}]
+"""
 PEOPLE = 60  # a release needs 20 more than the crowd
 
 # Name -> what is typed, in this order. `received` is a release of two mixers, with its receipt.
@@ -49,6 +53,8 @@ LOCAL = {
     "check": "check survey.toml answers.csv",
     "plan": "plan survey.toml -o plan.json --no-side-by-side",
     "randomize": "randomize plan.json answers.csv -o reports.parquet",
+    "read": "read interviews.toml interviews.csv -o interviews.parquet",
+    "interviews show": "interviews show interviews.parquet -o shown.html",
     "tally": "tally plan.json reports.parquet -o tally.json",
     "simulate": "simulate survey.toml answers.csv --trials 20 --seed 1",
     "card": "card plan.json -o card.html",
@@ -141,6 +147,8 @@ sys.meta_path.insert(0, Missing)
 def prepare(folder):
     """Write what the commands read: a survey, answers, and a collection with two mixers."""
     (folder / "survey.toml").write_text(SURVEY)
+    (folder / "interviews.toml").write_text(INTERVIEWS)
+    (folder / "interviews.csv").write_text("ill,age\n" + "yes,30\nno,41\nno,52\n" * 20)
     plan = incrowd.plan(incrowd.Survey.load(folder / "survey.toml"))
     (folder / "plan.json").write_text(plan.dumps())
     answers = [(("no", "yes")[n % 3 > 0], ("no", "yes")[n % 2]) for n in range(PEOPLE)]

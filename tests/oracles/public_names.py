@@ -2,18 +2,19 @@
 
     python -m tests.oracles.public_names
 
-`incrowd/__init__.py`, `incrowd/methods.py`, and `incrowd/accountant/__init__.py` list them; a test
-compares.
+`incrowd/__init__.py`, `incrowd/methods.py`, `incrowd/accountant/__init__.py`, and
+`incrowd/interviews/__init__.py` list them; a test compares.
 """
 
 import re
 from pathlib import Path
 
 import incrowd
-from incrowd import accountant
+from incrowd import accountant, interviews
 
 STUB = Path(incrowd.__file__).with_suffix(".pyi")
 STUB_OF_ACCOUNTANT = Path(accountant.__file__).with_suffix(".pyi")
+STUB_OF_INTERVIEWS = Path(interviews.__file__).with_suffix(".pyi")
 PAGE = Path(__file__).parents[2] / "docs" / "api.md"
 HEAD = '"""The public names for type checkers; `python -m tests.oracles.public_names` writes it."""'
 
@@ -26,6 +27,12 @@ def stub() -> str:
 def stub_of_accountant() -> str:
     """The stub of the accountant."""
     homes = {name: f"incrowd.accountant.{home}" for name, home in accountant._HOMES.items()}
+    return _stub([], homes)
+
+
+def stub_of_interviews() -> str:
+    """The stub of the room of interviews."""
+    homes = {name: f"incrowd.interviews.{home}" for name, home in interviews._HOMES.items()}
     return _stub([], homes)
 
 
@@ -50,4 +57,5 @@ def page(text: str) -> str:
 if __name__ == "__main__":
     STUB.write_text(stub(), encoding="utf-8")
     STUB_OF_ACCOUNTANT.write_text(stub_of_accountant(), encoding="utf-8")
+    STUB_OF_INTERVIEWS.write_text(stub_of_interviews(), encoding="utf-8")
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

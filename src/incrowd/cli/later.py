@@ -65,6 +65,12 @@ COMMANDS = {
         "Turn estimates into valid proportions, by a biased method.",
     ),
     "tally": ("Read", "estimating:tally", "Count reports into a small file for `estimate`."),
+    "read": (
+        "Interview",
+        "interviewing:read",
+        "Read interviews in which a die, cards, or a birthday randomized.",
+    ),
+    "interviews": ("Interview", "interviewing:app", "Estimate from such interviews."),
     "verify": (
         "Check",
         "checking:verify",

@@ -27,6 +27,14 @@ YES_NO = 2  # answers of a question, no first
 SAME, DIFFERENT = "same", "different"
 NEITHER, AT_LEAST_ONE = "neither", "at least one"
 MOST_REPEATS = 20
+REPORT_TEXTS = {  # of reports that are not answers
+    SAME: "devices.same",
+    DIFFERENT: "devices.different",
+    NEITHER: "devices.neither",
+    AT_LEAST_ONE: "devices.at-least-one",
+    "red": "devices.red",
+    "black": "devices.black",
+}
 
 
 class DeviceStep(NamedTuple):

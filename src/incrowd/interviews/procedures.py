@@ -13,10 +13,7 @@ from typing import NamedTuple
 
 from incrowd.catalog.sentences import Sentence, sentence
 from incrowd.interviews.designs import (
-    AT_LEAST_ONE,
-    DIFFERENT,
-    NEITHER,
-    SAME,
+    REPORT_TEXTS,
     Crosswise,
     DeviceStep,
     DirectQuestion,
@@ -65,14 +62,6 @@ _ACTS: dict[ReadAs, str] = {
     "coin": "devices.act-coin",
     "months": "devices.act-birthday",
     "days": "devices.act-birthday",
-}
-_REPORTS = {
-    SAME: "devices.same",
-    DIFFERENT: "devices.different",
-    NEITHER: "devices.neither",
-    AT_LEAST_ONE: "devices.at-least-one",
-    "red": "devices.red",
-    "black": "devices.black",
 }
 
 
@@ -127,8 +116,8 @@ class Procedure:
 
     def report_label(self, name: str) -> SpokenText:
         """Return a report in words: the label of an answer, or a word such as "same"."""
-        if name not in self.answers and name in _REPORTS:
-            return sentence(_REPORTS[name])
+        if name not in self.answers and name in REPORT_TEXTS:
+            return sentence(REPORT_TEXTS[name])
         return self.label_of(name)
 
     @property

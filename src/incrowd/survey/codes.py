@@ -49,17 +49,17 @@ class Codes(Frozen):
     def _written(cls, values: object) -> object:
         if not isinstance(values, Mapping):
             raise Unfit("survey.write-codes")
-        return {code.strip(): _text(answer) for code, answer in values.items()}
+        return {code.strip(): code_text(answer) for code, answer in values.items()}
 
     @field_validator("missing", mode="before")
     @classmethod
     def _listed(cls, missing: object) -> object:
         if not isinstance(missing, list | tuple):
             raise Unfit("survey.write-missing-codes")
-        return tuple(_text(code) for code in missing)
+        return tuple(code_text(code) for code in missing)
 
 
-def _text(value: object) -> object:
+def code_text(value: object) -> object:
     """Return a code as text; numbers in TOML become text."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return format(value, ".15g")

@@ -1,0 +1,131 @@
+"""`incrowd read`, and `incrowd interviews`: answers that a device in the hand has randomized."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import incrowd
+from incrowd.cli.console import say, working
+from incrowd.cli.later import CommandGroup
+from incrowd.cli.options import (
+    AsJson,
+    EncodingOption,
+    FormatOption,
+    Language,
+    Outputs,
+    SheetOption,
+    SurveyArgument,
+    check_answers,
+    check_outputs,
+    keep,
+    source,
+)
+from incrowd.errors import quantity
+from incrowd.files import checked_ending
+
+if TYPE_CHECKING:
+    from incrowd.interviews.answers import InterviewAnswers
+    from incrowd.views import Result
+
+ENDING = ".parquet"
+app = typer.Typer(
+    cls=CommandGroup,
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Read interviews whose answers a die, a spinner, cards, or a birthday randomizes.",
+)
+
+InterviewsFile = Annotated[
+    Path, typer.Argument(metavar="INTERVIEWS", help="Answers, from `incrowd read`.")
+]
+
+
+@app.callback()
+def _interviews() -> None:
+    """Keep the names of commands, also while there is only one."""
+
+
+def load_interviews(path: Path) -> InterviewAnswers:
+    """Load the answers that an argument names. Raises as `InterviewAnswers.load`."""
+    from incrowd.interviews.answers import InterviewAnswers  # slow to load
+
+    with working("reading the interviews"):
+        return InterviewAnswers.load(path)
+
+
+def show_result(
+    result: Result, json: bool, outputs: list[Path] | None, language: str | None
+) -> None:
+    """Show a result, and write it to each of the named files."""
+    from incrowd.cli import show
+    from incrowd.presentation.write import save  # slow to load
+
+    for output in outputs or []:
+        wrote = save(result, output, language or "en")
+        say(f"wrote {output}" if wrote else f"did not write {output}: there are no figures")
+    show.result(result, json)
+
+
+def read(
+    survey: SurveyArgument,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="Answers, one row for each interview; - reads standard input."
+        ),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Parquet file to write.")] = Path(
+        "interviews.parquet"
+    ),
+    format: FormatOption = None,
+    encoding: EncodingOption = None,
+    sheet: SheetOption = None,
+    json: AsJson = False,
+) -> None:
+    """Read answers of interviews, which a device in the person's hand has randomized already.
+
+    Nothing is randomized again. Shows how many reports of each kind arrived, beside the shares that
+    the design can produce, and all other columns. The file has the survey as well: `incrowd
+    interviews` needs nothing else.
+
+    \b
+    Example:
+      incrowd read survey.toml answers.xlsx -o interviews.parquet
+    """
+    from incrowd.interviews.arrivals import overview  # slow to load
+
+    check_answers(data)
+    checked_ending(output, (ENDING,))
+    keep(output, survey, data)
+    loaded = incrowd.InterviewSurvey.load(survey)
+    with working("reading the answers"):
+        answers = incrowd.read_answers(loaded, source(data, format, encoding, sheet))
+    answers.save(output)
+    show_result(overview(answers), json, None, None)
+    say(f"wrote {output}: {quantity(answers.people, 'interviews')}")
+
+
+@app.command()
+def show(
+    interviews: InterviewsFile,
+    output: Outputs = None,
+    language: Language = None,
+    json: AsJson = False,
+) -> None:
+    """Show how many reports of each kind arrived, and all other columns.
+
+    A share that no true answers can produce, such as fewer "yes" than the die forces, is a
+    warning: some people do not follow the rules.
+
+    \b
+    Example:
+      incrowd interviews show interviews.parquet
+    """
+    from incrowd.interviews.arrivals import overview  # slow to load
+
+    check_outputs(output or [], interviews)
+    show_result(overview(load_interviews(interviews)), json, output, language)

@@ -1,0 +1,6 @@
+"""The public names for type checkers; `python -m tests.oracles.public_names` writes it."""
+
+from incrowd.interviews.answers import InterviewAnswers as InterviewAnswers
+from incrowd.interviews.arrivals import InterviewOverview as InterviewOverview
+from incrowd.interviews.arrivals import overview as overview
+from incrowd.interviews.columns import Factor as Factor

@@ -1,0 +1,227 @@
+"""Files of interviews: every cell is read as it is, or named as one that cannot be read."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import incrowd
+from incrowd.interviews import Factor, InterviewAnswers
+
+FORCED = {"kind": "forced", "yes": "1/6", "no": "1/6"}
+QUESTION = {"id": "a", "type": "yesno", "design": FORCED}
+
+
+def survey(*questions, **changed):
+    listed = [QUESTION | each for each in questions] or [QUESTION]
+    return incrowd.InterviewSurvey.of(
+        {"name": "x", "device": {"kind": "die"}, "question": listed} | changed
+    )
+
+
+def read(table, /, *questions, **changed):
+    return incrowd.read_answers(survey(*questions, **changed), pa.table(table))
+
+
+def problems_of(table, /, *questions, **changed):
+    with pytest.raises(incrowd.AnswersError) as error:
+        read(table, *questions, **changed)
+    return [(each.field, each.code) for each in error.value.problems]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["no", "yes", None],
+        ["No", " YES ", ""],
+        ["nein", "Ja", " "],
+        ["0", "1", ""],
+        [0, 1, None],
+        [0.0, 1.0, np.nan],
+        [False, True, None],
+        ["FALSCH", "wahr", ""],
+    ],
+)
+def test_yes_and_no_in_any_spelling(cells):
+    column = pa.array(cells, from_pandas=True)
+    assert read({"a": column}).reports["a"].tolist() == [0, 1, -1]
+
+
+def test_labels_and_codes():
+    labels = {"yes": {"en": "I did", "de": "Schon"}, "no": {"en": "Never", "de": "Nie"}}
+    cells = {"a": ["I did", "nie", "Schon", "yes"]}
+    assert read(cells, {"labels": labels}).reports["a"].tolist() == [1, 0, 1, 1]
+    coded = {"values": {"1": "no", "2": "yes"}, "missing": ["9"]}
+    assert read({"a": ["1", "2.0", "9", ""]}, coded).reports["a"].tolist() == [0, 1, -1, -1]
+    named = {"column": "q7", "missing": [9]}
+    assert read({"q7": [0, 1, 9]}, named).reports["a"].tolist() == [0, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("design", "cells", "codes"),
+    [
+        (
+            {"kind": "crosswise", "p": "1/4"},
+            ["different", "same", "gleich", "Verschieden"],
+            [0, 1, 1, 0],
+        ),
+        ({"kind": "triangular", "p": "1/4"}, ["neither", "at least one", "keine"], [0, 1, 0]),
+        ({"kind": "kuk", "yes": "2/3", "no": "1/6"}, ["black", "red", "ROT"], [0, 1, 1]),
+        ({"kind": "kuk", "yes": "2/3", "no": "1/6", "repeats": 3}, ["0", "3", 2.0], [0, 3, 2]),
+    ],
+)
+def test_reports_by_their_names(design, cells, codes):
+    device = {"kind": "birthday" if "p" in design else "die"}
+    columns = {"a": list(map(str, cells))}
+    assert read(columns, {"design": design}, device=device).reports["a"].tolist() == codes
+
+
+def test_one_and_zero_are_not_guessed_for_other_reports():
+    """Which of "same" and "different" is 1 differs between data sets."""
+    question, device = {"design": {"kind": "crosswise", "p": "1/4"}}, {"kind": "birthday"}
+    found = problems_of({"a": ["1", "0"]}, question, device=device)
+    assert found == [("row 1, a", "encoding.wrong-answer"), ("row 2, a", "encoding.wrong-answer")]
+    coded = question | {"values": {"1": "same", "0": "different"}}
+    assert read({"a": ["1", "0"]}, coded, device=device).reports["a"].tolist() == [1, 0]
+
+
+def test_a_column_for_each_draw_is_counted():
+    kuk = {"design": {"kind": "kuk", "yes": "2/3", "no": "1/6", "repeats": 2}}
+    columns = {"a_1": ["red", "red", "black", "red"], "a_2": ["red", "black", "black", None]}
+    answers = read(columns, kuk)
+    assert answers.reports["a"].tolist() == [2, 1, 0, -1] and answers.names == ()
+
+
+def test_each_group_has_its_own_reports():
+    question = {key: each for key, each in QUESTION.items() if key != "design"}
+    designs = [{"kind": "direct"}, {"kind": "crosswise", "p": "1/4", "statement": "May"}]
+    asked = incrowd.InterviewSurvey.of(
+        {
+            "name": "x",
+            "device": {"kind": "birthday"},
+            "columns": {"group": "g"},
+            "groups": {"codes": ["open", "card"]},
+            "question": [question | {"designs": designs}],
+        }
+    )
+    columns = {"g": ["open", "card", "card", "open"], "a": ["yes", "same", "different", None]}
+    answers = incrowd.read_answers(asked, pa.table(columns))
+    assert answers.reports["a"].tolist() == [1, 1, 0, -1]
+    assert answers.item("a").group.tolist() == [0, 1, 1, 0]
+    with pytest.raises(incrowd.AnswersError):
+        incrowd.read_answers(asked, pa.table(columns | {"a": ["same"] * 4}))
+
+
+def test_numbers_stay_numbers_and_names_become_factors():
+    columns = {
+        "a": ["yes", "no", "yes"],
+        "age": ["30", "", "41.5"],
+        "income": ["1,5", "2", "3,25"],
+        "civic": ["TRUE", "FALSE", None],
+        "town": ["Ulm", None, "Bonn"],
+        "region": [2, 10, 2],
+        "empty": pa.nulls(3),
+    }
+    answers = read(columns, columns={"factors": ["region"]})
+    np.testing.assert_array_equal(answers.column("age"), [30, np.nan, 41.5])
+    np.testing.assert_array_equal(answers.column("income"), [1.5, 2, 3.25])
+    np.testing.assert_array_equal(answers.column("civic"), [1, 0, np.nan])
+    assert answers.column("town").levels == ("Bonn", "Ulm")
+    assert answers.column("town").codes.tolist() == [1, -1, 0]
+    assert answers.column("region").levels == ("2", "10")
+    assert np.isnan(answers.column("empty")).all()
+
+
+def test_a_code_for_a_missing_value_is_not_guessed():
+    columns = {"a": ["yes"] * 4, "age": ["30", "41", "52", "NA"]}
+    assert problems_of(columns) == [("row 4, age", "encoding.wrong-answer")]
+    age = read(columns, columns={"missing": ["NA"]}).column("age")
+    np.testing.assert_array_equal(age, [30, 41, 52, np.nan])
+    assert isinstance(read(columns, columns={"factors": ["age"]}).column("age"), Factor)
+
+
+def test_weights_clusters_and_groups():
+    columns = {"a": ["yes", "no"], "w": [0.5, 2], "village": ["x", "y"], "age": [3, 4]}
+    answers = read(columns, columns={"weight": "w", "cluster": "village"})
+    assert answers.weights.tolist() == [0.5, 2] and answers.clusters.tolist() == [0, 1]
+    assert answers.names == ("village", "age")
+    assert read(columns).weights is None and read(columns).clusters is None
+
+
+def test_all_mistakes_are_listed_at_once_with_row_and_column():
+    columns = {
+        "a": ["yes", "maybe", "no"],
+        "w": [1.0, 2.0, -1.0],
+        "v": ["x", None, "y"],
+        "g": [0, 1, 2],
+    }
+    named = {"columns": {"weight": "w", "cluster": "v", "group": "g"}, "groups": {"codes": [0, 1]}}
+    assert problems_of(columns, **named) == [
+        ("row 3, g", "encoding.wrong-answer"),
+        ("row 2, a", "encoding.wrong-answer"),
+        ("row 3, w", "encoding.wrong-answer"),
+        ("row 2, v", "encoding.answer-missing"),
+    ]
+
+
+def test_every_kind_of_source(tmp_path):
+    frame = pd.DataFrame({"a": ["yes", "no"], "town": pd.Categorical(["Ulm", "Bonn"])})
+    path = tmp_path / "a.csv"
+    frame.to_csv(path, index=False)
+    for source in (frame, pl.from_pandas(frame), path, str(path), io.BytesIO(path.read_bytes())):
+        answers = incrowd.read_answers(survey(), source)
+        assert answers.reports["a"].tolist() == [1, 0]
+        assert answers.column("town").levels == ("Bonn", "Ulm")
+
+
+def test_a_file_keeps_everything(tmp_path):
+    columns = {"a": ["yes", None, "no"], "age": [30, None, 41], "town": ["Ulm", "Bonn", None]}
+    weighted = {"columns": {"weight": "w", "cluster": "town"}}
+    answers = read(
+        columns | {"w": [1, 2, 3], "town": ["Ulm", "Bonn", "Ulm"]}, {"truth": "no"}, **weighted
+    )
+    answers.save(tmp_path / "interviews.parquet")
+    again = InterviewAnswers.load(tmp_path / "interviews.parquet")
+    assert again.survey == answers.survey and again.names == answers.names
+    np.testing.assert_array_equal(again.item("a").reported, answers.item("a").reported)
+    np.testing.assert_array_equal(again.column("age"), answers.column("age"))
+    np.testing.assert_array_equal(again.weights, answers.weights)
+    np.testing.assert_array_equal(again.clusters, answers.clusters)
+    written = pa.parquet.read_table(tmp_path / "interviews.parquet")
+    assert written["a"].to_pylist() == ["yes", None, "no"]
+
+
+@pytest.mark.slow
+def test_statistics_packages_bring_labels_and_missing_codes(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pd.DataFrame({"a": [1.0, 2, 9, 1], "sex": [0.0, 1, 1, 0], "age": [30.0, 99, 41, 52]})
+    path = tmp_path / "a.sav"
+    pyreadstat.write_sav(
+        frame,
+        path,
+        variable_value_labels={
+            "a": {1: "Ja", 2: "Nein", 9: "Refused"},
+            "sex": {0: "male", 1: "female"},
+            "age": {99: "Refused"},
+        },
+        missing_ranges={"a": [9], "age": [99]},
+    )
+    answers = incrowd.read_answers(survey(), path)
+    assert answers.reports["a"].tolist() == [1, 0, -1, 1]
+    assert answers.column("sex").levels == ("male", "female")
+    np.testing.assert_array_equal(answers.column("age"), [30, np.nan, 41, 52])
+
+
+def test_a_label_that_is_no_report_is_not_overruled_by_its_code():
+    """A file in which 1 is labeled "No" must not be read as yes."""
+    from incrowd.encoding.answers import Data
+    from incrowd.interviews import reading
+
+    data = Data(pa.table({"a": ["1", "0"]}), labels={"a": {"1": "No", "0": "Yes"}})
+    spelled = reading.report_spellings(survey().item("a"), ("no", "yes"))
+    places = [spelled.place(text, data.labels["a"][text]) for text in ("1", "0")]
+    assert places == [0, 1]
+    assert spelled.place("1", "Perhaps") == -1
