@@ -15,6 +15,11 @@ def warner(p):
     return np.array([[p, 1 - p], [1 - p, p]])
 
 
+def mangat(p):
+    """P[report, answer]: carriers say yes; all others use Warner's device."""
+    return np.array([[p, 0], [1 - p, 1]])
+
+
 def forced(yes, no):
     """P[report, answer] for forced yes, forced no, and otherwise the truth."""
     return np.array([[1 - yes, no], [yes, 1 - no]])

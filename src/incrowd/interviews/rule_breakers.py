@@ -1,22 +1,33 @@
-"""Matrices of items whose carriers may lie, or where some people do not follow the device.
+"""Items whose carriers may lie, and items that some people answer without following the device.
 
-Every model is a set of matrices again, with an unknown probability or with one more class of
-people, so that estimates and regressions need no formulas of their own. In a class of people who
-break the rules, the report says nothing about the true answer.
+Each model gives the item other matrices: with an unknown probability, or with one more class of
+people. Estimates and regressions of these items then need no formulas of their own.
 
+Proof: docs/interviews-mathematics.md#people-who-do-not-follow-the-rules.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from incrowd.interviews.items import ItemMatrices
-from incrowd.interviews.report_fit import ReportLaw
+from incrowd.interviews.items import MISSING, ItemMatrices, ReportedItem
 
-HONESTY = "honesty"  # the name of the unknown probability in the stochastic lie detector
+HONESTY, ATTENTION = "honesty", "attention"  # names of unknown probabilities
 NO, YES = 0, 1
+
+
+def asked_directly(matrices: ItemMatrices) -> np.ndarray:
+    """Return which groups report their true answers: bool, shape (groups,)."""
+    if matrices.reports != matrices.answers:
+        return np.zeros(matrices.groups, bool)
+    fixed = (matrices.unknown == 0).all(axis=(0, 2, 3))
+    return np.asarray(fixed & (matrices.base == np.eye(matrices.answers)).all(axis=(1, 2)))
+
+
+def randomized(item: ReportedItem) -> ReportedItem:
+    """Return an item without the reports of people who were asked directly."""
+    directly = asked_directly(item.matrices)[item.group]
+    return ReportedItem(np.where(directly, MISSING, item.reported), item.group, item.matrices)
 
 
 def with_lies(matrices: ItemMatrices) -> ItemMatrices:
@@ -26,68 +37,72 @@ def with_lies(matrices: ItemMatrices) -> ItemMatrices:
     their honesty, whatever the device says (Moshagen, Musch, and Erdfelder 2012). Groups that are
     asked directly keep their matrix: what is estimated there is the share that says "yes".
     """
-    groups = matrices.groups
-    direct = (matrices.base == np.eye(2)).all(axis=(1, 2))
-    fixed = matrices.base.copy()
-    fixed[~direct, :, YES] = (1.0, 0.0)
-    lies = np.zeros((1, groups, 2, 2))
-    lies[0, ~direct, :, YES] = (-1.0, 1.0)
-    earlier = _unknowns(matrices).copy()
-    earlier[:, ~direct, :, YES] = 0.0
-    return ItemMatrices(fixed, np.concatenate([earlier, lies]), (*matrices.names, HONESTY))
+    device = ~asked_directly(matrices)
+    base, unknown = matrices.base.copy(), _unknowns(matrices).copy()
+    base[device, :, YES] = (1.0, 0.0)
+    unknown[:, device, :, YES] = 0.0
+    lies = np.zeros((1, *base.shape))
+    lies[0, device, :, YES] = (-1.0, 1.0)
+    return ItemMatrices(base, np.concatenate([unknown, lies]), (*matrices.names, HONESTY))
 
 
 def with_class(matrices: ItemMatrices, reports: np.ndarray) -> ItemMatrices:
     """Return the matrices with one more class of people, whose reports have one distribution.
 
-    reports: shape (reports,), such as (1, 0) for people who always say "no", or (1/2, 1/2) for
-    people who answer without reading.
+    reports: shape (reports,), such as (1, 0) for cheaters, who always say "no" (Clark and
+    Desharnais 1998). The class is the last true answer.
     """
     column = np.broadcast_to(reports[:, None], (matrices.groups, len(reports), 1))
     unknown = _unknowns(matrices)
-    none = np.zeros((*unknown.shape[:3], 1))
-    return replace(
-        matrices,
-        base=np.concatenate([matrices.base, column], axis=2),
-        unknown=np.concatenate([unknown, none], axis=3),
+    return ItemMatrices(
+        np.concatenate([matrices.base, column], axis=2),
+        np.concatenate([unknown, np.zeros((*unknown.shape[:3], 1))], axis=3),
+        matrices.names,
     )
 
 
-def with_anchor(item: ItemMatrices, anchor: ItemMatrices, answer: int) -> ItemMatrices:
-    """Return the matrices of an item followed by those of an anchor, as further groups.
+def with_inattention(matrices: ItemMatrices) -> ItemMatrices:
+    """Return the matrices of people who follow the device with an unknown probability.
 
-    Both must have the same groups and the class of people who answer at random. answer: everyone's
-    true answer to the anchor, so that its reports tell only how many people answer at random.
+    All others choose one of the reports at random, all with the same probability. One item alone
+    does not determine the probability; an anchor does. The given matrices must have no unknown
+    probability: the product of two would not be linear.
     """
-    truth = np.repeat(anchor.base[:, :, [answer]], item.answers - 1, axis=2)
-    fixed = np.concatenate([truth, anchor.base[:, :, [-1]]], axis=2)
-    return ItemMatrices(np.concatenate([item.base, fixed]))
+    guesses = np.broadcast_to(at_random(matrices), matrices.base.shape)
+    return ItemMatrices(guesses, (matrices.base - guesses)[None], (ATTENTION,))
 
 
-def shares_law(matrices: ItemMatrices) -> ReportLaw:
-    """Return the law of the reports of an item with the answers no and yes.
+def at_random(matrices: ItemMatrices) -> np.ndarray:
+    """Return the probabilities of reports chosen at random, shape (groups, reports, 1).
 
-    Its parameters are the share of "yes" among those who follow the rules, the share of those who
-    do not if the matrices have that class, and the unknown probabilities.
+    Reports that no answer can give in a group have the probability 0.
     """
-    others = matrices.answers == 3
-    unknown = _unknowns(matrices)
+    possible = matrices.base.max(axis=2, keepdims=True) > 0
+    return np.asarray(possible / possible.sum(axis=1, keepdims=True))
 
-    def law(parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        share, class_share = parameters[0], parameters[1] if others else 0.0
-        each = matrices.at(parameters[1 + others :])
-        honest = each[:, :, NO] * (1 - share) + each[:, :, YES] * share
-        slopes = [(1 - class_share) * (each[:, :, YES] - each[:, :, NO])]
-        probabilities = honest * (1 - class_share)
-        classes = [(1 - class_share) * (1 - share), (1 - class_share) * share]
-        if others:
-            probabilities = probabilities + class_share * each[:, :, 2]
-            slopes.append(each[:, :, 2] - honest)
-            classes.append(class_share)
-        slopes.extend(unknown @ np.array(classes))
-        return probabilities, np.array(slopes)
 
-    return law
+def with_anchor(item: ReportedItem, anchor: ReportedItem, answer: int) -> ReportedItem:
+    """Return an item followed by its anchor, in twice as many rows (Atsusaka and Stevenson 2023).
+
+    The anchor has the same true answer for everybody, so that its reports show how many people do
+    not follow the device. Its groups follow those of the item, and its rows are not independent of
+    the item's: both rows of an interview belong to one cluster.
+
+    answer: everybody's true answer to the anchor.
+    """
+    truth = np.repeat(anchor.matrices.base[:, :, [answer]], item.matrices.answers, axis=2)
+    first, second = with_inattention(item.matrices), with_inattention(ItemMatrices(truth))
+    complete = (item.reported != MISSING) & (anchor.reported != MISSING)
+    reported = np.concatenate([item.reported, anchor.reported])
+    return ReportedItem(
+        np.where(np.tile(complete, 2), reported, MISSING),
+        np.concatenate([item.group, first.groups + anchor.group]),
+        ItemMatrices(
+            np.concatenate([first.base, second.base]),
+            np.concatenate([first.unknown, second.unknown], axis=1),
+            first.names,
+        ),
+    )
 
 
 def _unknowns(matrices: ItemMatrices) -> np.ndarray:
