@@ -6,6 +6,8 @@ from fractions import Fraction
 import pytest
 
 import incrowd
+from incrowd.survey import AnyQuestion
+from incrowd.survey.questions import TYPES
 
 FORCED = {"kind": "forced", "yes": "1/6", "no": "1/6"}
 QUESTION = {"id": "armed", "type": "yesno", "design": FORCED}
@@ -166,3 +168,37 @@ design = { kind = "forced", forced = { red = "1/10", green = "1/10", blue = "0.2
     (tmp_path / "survey.toml").write_text(text)
     asked = incrowd.InterviewSurvey.load(tmp_path / "survey.toml")
     assert asked.item("vote").design.designs[0].truth == Fraction(3, 5)
+
+
+def test_nothing_of_other_surveys_meets_interviews():
+    """Each key of a survey or a question that changes what is sent or promised is refused."""
+    ours = {"name", "language", "question", "codes"}
+    keys = {field.alias or name for name, field in incrowd.Survey.model_fields.items()} - ours
+    assert {"crowd", "privacy", "rounds", "copies", "message", "people", "colluding"} <= keys
+    assert all(codes_of(**{key: 1}) == ["interviews.key-of-others"] for key in keys)
+    words = {"id", "type", "text", "help", "labels"}
+    keys = {field.alias or name for name, field in AnyQuestion.model_fields.items()} - words
+    assert {"open", "memoized", "randomizer", "optional", "asked_if"} <= keys
+    assert all(codes_of({key: 1}) == ["interviews.key-of-others"] for key in keys)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_only_questions_with_one_of_several_answers_are_randomized_by_hand(kind):
+    keys = {"choice": {"options": ["no", "yes"]}, "yesno": {}}
+    found = None if kind in keys else codes_of({"type": kind})
+    assert found is None or "interviews.no-choice" in found
+    assert kind not in keys or survey({"type": kind, **keys[kind]})
+
+
+def test_other_surveys_say_what_interviews_need():
+    plain = {"name": "x", "crowd": 100, "privacy": {"epsilon": 1}}
+    question = {"id": "a", "type": "yesno"}
+    with pytest.raises(incrowd.SurveyError) as error:
+        incrowd.Survey.of(plain | {"question": [question], "device": {"kind": "die"}})
+    assert [each.code for each in error.value.problems] == ["survey.of-interviews"]
+    with pytest.raises(incrowd.SurveyError) as error:
+        incrowd.Survey.of(plain | {"question": [question | {"design": FORCED}]})
+    assert [each.code for each in error.value.problems] == ["survey.design-by-hand"]
+    with pytest.raises(incrowd.SurveyError) as error:
+        incrowd.InterviewSurvey.of(plain | {"question": [question]})
+    assert [each.code for each in error.value.problems] == ["interviews.no-device"]

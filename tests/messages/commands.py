@@ -21,6 +21,10 @@ from tests.messages.shared import (
 )
 from tests.messages.workflow import less_noise
 
+INTERVIEWS = """name = "x"
+device = {kind = "die"}
+question = [{id = "a", type = "yesno", design = {kind = "forced", yes = "1/6", no = "1/6"}}]
+"""
 PRIVACY = ("--noise", "0.3", "--crowd", "100", "--epsilon", "1")
 
 
@@ -117,6 +121,10 @@ def init(*options):
 
 
 CASES = {
+    "interviews with ids": lambda folder: command(
+        "check", file(folder, "s.toml", INTERVIEWS), file(folder, "a.csv", "a\nyes\n"), "--id", "n"
+    ),
+    "a survey without answers": lambda folder: command("check", survey_file(folder)),
     "init: invited people without a share": init("--invited", "450"),
     "init: a share of nobody": init("--expected", "60%"),
     "init: one person": init("--invited", "1", "--expected", "60%"),

@@ -83,6 +83,14 @@ def read(table, /, **changed):
     return incrowd.read_answers(survey, pa.table(table))
 
 
+def read_again(folder):
+    """A file of interviews in the place of answers that a computer would randomize."""
+    read({"a": ["yes"]}).save(folder / "interviews.parquet")
+    plain = {"name": "x", "crowd": 100, "privacy": {"epsilon": 1}}
+    asked = incrowd.Survey.of(plain | {"question": [{"id": "a", "type": "yesno"}]})
+    return incrowd.load_answers(folder / "interviews.parquet", asked)
+
+
 def other_parquet(folder):
     """A Parquet file that is not one of interviews."""
     pa.parquet.write_table(pa.table({"a": ["yes"]}), folder / "a.parquet")
@@ -158,6 +166,8 @@ CASES = {
     "answers: column of the id": lambda _: read(
         {"a": ["yes"], "q1": ["yes"]}, question=[QUESTION | {"column": "q1"}]
     ),
+    "answers: read already": read_again,
+    "plan: survey of interviews": lambda folder: incrowd.Plan.load(file(folder, "s.toml", OPTIONS)),
     "answers: no column": lambda _: read({"b": ["yes"]}),
     "answers: reports": lambda _: read({"a": ["maybe"] * 9}),
     "answers: groups": lambda _: read({"a": ["yes"] * 9, "g": [2] * 8 + [None]}, **GROUPS),

@@ -87,6 +87,8 @@ def invited(*questions, **changed):
 
 
 CASES = {
+    "a survey of interviews": lambda _: survey(device={"kind": "die"}),
+    "a design by hand": lambda _: survey(YESNO | {"design": {"kind": "direct"}}),
     "an expected share that is text": lambda _: question(shares={"yes": "much"}),
     "a share in percent without the sign": invited(expected=60),
     "a share that is not a number": invited(expected="most"),

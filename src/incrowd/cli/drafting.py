@@ -15,7 +15,6 @@ import incrowd
 from incrowd.characters import visible
 from incrowd.cli.console import print_json, say, working
 from incrowd.cli.options import (
-    AnswersFile,
     AsJson,
     EncodingOption,
     FormatOption,
@@ -146,7 +145,14 @@ def _show_draft(draft: incrowd.Draft, output: Path | None, json: bool) -> None:
 
 def check(
     survey: SurveyArgument,
-    answers: AnswersFile,
+    answers: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[ANSWERS]",
+            help="Answers, one row per person; - reads standard input. Without them, only a survey "
+            "of interviews is checked.",
+        ),
+    ] = None,
     id: Annotated[str | None, typer.Option(help="Column that identifies the person.")] = None,
     format: FormatOption = None,
     encoding: EncodingOption = None,
@@ -160,12 +166,22 @@ def check(
     the edges, numbers that look like codes, fewer people than the crowd, and questions with a
     randomizer of their own, whose answers should not be randomized yet.
 
-    Exit code 1 if `randomize` would refuse the answers.
+    Exit code 1 if `randomize` would refuse the answers. For a survey of interviews, lists what
+    `read` would refuse, and writes nothing; exit code 2 if it would.
 
     \b
     Example:
       incrowd check survey.toml answers.csv
     """
+    from incrowd.survey.surveys import is_of_interviews  # slow to load
+
+    if is_of_interviews(survey):
+        from incrowd.cli.interviewing import check_interviews
+
+        check_interviews(survey, answers, id, format, encoding, sheet, json)
+        return
+    if answers is None:
+        raise UsageError.of("answers", "cli.missing-argument")
     loaded_survey = load_survey(survey)
     check_answers(answers)
     with working("reading the answers"):

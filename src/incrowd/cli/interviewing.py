@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import incrowd
-from incrowd.cli.console import say, working
+from incrowd.cli.console import printed_as_json, say, working
 from incrowd.cli.later import CommandGroup
 from incrowd.cli.options import (
     AsJson,
@@ -23,7 +23,7 @@ from incrowd.cli.options import (
     keep,
     source,
 )
-from incrowd.errors import quantity
+from incrowd.errors import UsageError, quantity
 from incrowd.files import checked_ending
 
 if TYPE_CHECKING:
@@ -107,6 +107,33 @@ def read(
     answers.save(output)
     show_result(overview(answers), json, None, None)
     say(f"wrote {output}: {quantity(answers.people, 'interviews')}")
+
+
+def check_interviews(
+    survey: Path,
+    data: Path | None,
+    id: str | None,
+    format: str | None,
+    encoding: str | None,
+    sheet: str | None,
+    json: bool,
+) -> None:
+    """Check a survey of interviews, and answers if there are any, without writing a file."""
+    from incrowd.interviews.arrivals import overview  # slow to load
+
+    if id is not None:
+        raise UsageError.of("id", "cli.not-for-interviews", value=id)
+    loaded = incrowd.InterviewSurvey.load(survey)
+    if data is None:
+        facts = {"accepted": True, "questions": [each.id for each in loaded.items]}
+        if not printed_as_json(json, facts, None):
+            say(f"{survey} is a survey of {quantity(len(loaded.items), 'questions')}")
+        return
+    check_answers(data)
+    with working("reading the answers"):
+        answers = incrowd.read_answers(loaded, source(data, format, encoding, sheet))
+    show_result(overview(answers), json, None, None)
+    say(f"`incrowd read` would accept these answers: {quantity(answers.people, 'interviews')}")
 
 
 @app.command()

@@ -13,13 +13,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from incrowd.catalog.sentences import likely, sentence
+from incrowd.encoding.formats.parquet import FORMAT_KEY
 from incrowd.errors import AnswersError, IncrowdError, UsageError
 from incrowd.files import replaced
 from incrowd.interviews.columns import Factor, OpenColumn
 from incrowd.interviews.items import MISSING, ReportedItem
 from incrowd.interviews.survey import InterviewSurvey
 
-FORMAT_KEY, FORMAT = b"incrowd.format", b"incrowd interviews 1"
+FORMAT = b"incrowd interviews 1"
 SURVEY_KEY, LEVELS_KEY = b"incrowd.survey", b"incrowd.levels"
 
 

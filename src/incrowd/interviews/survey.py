@@ -30,6 +30,7 @@ from incrowd.survey.options_files import with_options
 from incrowd.survey.problems import mistakes
 from incrowd.survey.questions import Question, type_of
 from incrowd.survey.reasons import known_keys, wording
+from incrowd.survey.surveys import INTERVIEWS as DEVICE
 from incrowd.survey.toml import Frozen, Mistake, Real, read_toml
 from incrowd.survey.words import (
     LANGUAGE,
@@ -40,7 +41,6 @@ from incrowd.survey.words import (
     word_problems,
 )
 
-DEVICE = "device"  # the table that only a survey of interviews has
 _CODE_KEYS = ("values", "missing", "column")
 _DESIGN_KEYS = ("design", "designs", "truth")
 _WORDING_KEYS = ("id", "type", "text", "help", "labels")

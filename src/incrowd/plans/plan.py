@@ -30,6 +30,7 @@ from incrowd.plans.message import SERVICES, Message, Messages, place
 from incrowd.survey import Survey
 from incrowd.survey.merging import Merge, merged_questions
 from incrowd.survey.reasons import wording
+from incrowd.survey.surveys import is_of_interviews
 from incrowd.survey.toml import REGISTERED, Real
 
 FORMAT: Final = "incrowd plan 1"
@@ -520,6 +521,8 @@ class Plan(views.Notebook, Outline):
         PlanFileError
             If the file cannot be read, is not a plan, or was edited after it was written.
         """
+        if isinstance(path, str | Path) and is_of_interviews(path):
+            raise PlanFileError.of("plan", "plans.of-interviews", value=str(path))
         return _FILES.load(path, cls.loads)
 
 

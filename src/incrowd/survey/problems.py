@@ -31,6 +31,7 @@ from incrowd.survey.types.number import takes_numbers
 from incrowd.survey.words import word_problems
 from incrowd.survey.written import LEAST, Group, WrittenSurvey, without_margin
 
+BY_HAND = ("design", "designs")  # keys of questions in surveys of interviews
 Path = tuple[PathPart, ...]
 
 
@@ -466,6 +467,8 @@ def _problem(
         return Problem((*place, *inner.path, *of), inner.message)
     if error["type"] == "missing":
         return Problem(path, "survey.missing-key")
+    if error["type"] == "extra_forbidden" and place[0] == "question" and place[-1] in BY_HAND:
+        return Problem(path, "survey.design-by-hand")
     if error["type"] == "extra_forbidden":
         hint = _keys(place, raw, survey, parts)
         return Problem(path, "survey.unknown-key", value=value, hint=hint)

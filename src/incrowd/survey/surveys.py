@@ -29,6 +29,7 @@ from incrowd.survey.words import hidden_problems, in_language, languages, with_l
 from incrowd.survey.written import Group, Privacy, Table, WrittenSurvey
 
 SHOWN = 8  # questions, in one line
+INTERVIEWS = "device"  # the table that only surveys of interviews have
 
 
 class Survey(views.Notebook, WrittenSurvey):
@@ -157,6 +158,8 @@ class Survey(views.Notebook, WrittenSurvey):
         SurveyError
             With every mistake at once.
         """
+        if INTERVIEWS in raw:
+            raise SurveyError.of(INTERVIEWS, "survey.of-interviews")
         raw = with_census(with_labels(with_layout(with_codes(raw))))
         if "crowd" in raw or "people" not in raw:
             return cls._checked(raw)
@@ -258,6 +261,14 @@ _PARTS: dict[str, type[Frozen]] = {
     "message": Group,
     "codes": Codes,
 }
+
+
+def is_of_interviews(path: str | Path) -> bool:
+    """Return whether a file is a survey of interviews, in which a device in the hand randomizes."""
+    try:
+        return Path(path).suffix.lower() == ".toml" and INTERVIEWS in read_toml(path)
+    except SurveyError:  # whoever reads the file says why
+        return False
 
 
 def survey_in(raw: Mapping[str, Any], folder: Path) -> Survey:

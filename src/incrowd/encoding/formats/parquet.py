@@ -11,6 +11,7 @@ from incrowd.encoding.formats.reader import Content, Pieces, Reader, Request
 from incrowd.encoding.sources import AnswersSource
 from incrowd.errors import AnswersError
 
+FORMAT_KEY, INTERVIEWS = b"incrowd.format", b"incrowd interviews"  # in the metadata
 CELL_BYTES = 8  # per cell, in addition to its content
 
 
@@ -65,7 +66,14 @@ class _Parquet(Reader):
             return pa.parquet.read_table(file)
 
     def content(self, source: AnswersSource, request: Request) -> Content:
-        """Return the content; the wanted columns are read lazily."""
+        """Return the content; the wanted columns are read lazily.
+
+        Raises AnswersError for a file of interviews, whose answers are randomized already.
+        """
+        with source.open() as file, pa.parquet.ParquetFile(file) as read:
+            metadata = read.schema_arrow.metadata or {}
+        if metadata.get(FORMAT_KEY, b"").startswith(INTERVIEWS):
+            raise AnswersError.of("answers", "encoding.interviews", value=source.name)
         if request.columns is None:
             return super().content(source, request)
         with source.open() as file, pa.parquet.ParquetFile(file) as read:
