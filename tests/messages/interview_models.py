@@ -4,6 +4,8 @@ import numpy as np
 
 from incrowd.interviews.covariates import model_matrix
 from incrowd.interviews.formula import parse_formula
+from incrowd.interviews.items import ItemMatrices, ReportedItem
+from incrowd.interviews.regress import regress_item
 
 COLUMNS = {
     "age": np.array([20.0, 31, 42, 55, 55, 66]),
@@ -16,6 +18,20 @@ COLUMNS = {
 
 def formula(text, used=6, **options):
     return lambda _: model_matrix(parse_formula(text), COLUMNS, np.arange(6) < used, **options)
+
+
+def model(formula="armed ~ age + region", **options):
+    """The regression of an item with a device that is nearly always truthful."""
+    matrices = ItemMatrices(np.array([[[0.9, 0.1], [0.1, 0.9]]]))
+    rng = np.random.default_rng(1)
+    columns = {
+        "age": rng.uniform(0, 9, 60),
+        "region": (("north", "south"), rng.integers(2, size=60)),
+        "carries": np.arange(60) % 2.0,
+    }
+    reported = np.where(np.arange(60) % 2, 1, rng.random(60) < 0.4).astype(int)
+    item = ReportedItem(reported, np.zeros(60, int), matrices)
+    return lambda _: regress_item("armed", ("no", "yes"), item, columns, formula, **options)
 
 
 CASES = {
@@ -44,4 +60,15 @@ CASES = {
     "constant": formula("armed ~ same"),
     "constant category": formula("armed ~ country"),
     "dependent": formula("armed ~ age + I(2*age)"),
+    "diverging": model("armed ~ carries"),
+    "ordinal of two answers": model(ordinal=True),
+    "unknown errors": model(errors="exact"),
+    "unknown intervals": model(intervals="exact"),
+    "no clusters": model(errors="cluster"),
+    "errors of weights": model(errors="observed", weights=np.ones(60)),
+    "profile of robust errors": model(errors="robust", intervals="profile"),
+    "not in the model": model(at=[{"agee": 1}]),
+    "unknown category": model(at=[{"region": "nort"}]),
+    "no number": model(at=[{"age": "old"}]),
+    "no value there": model("armed ~ log(age + 1)", at=[{"age": -1}]),
 }

@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import scipy
 
+from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.interviews.answer_models import TrueAnswerModel, TrueShares
 from incrowd.interviews.items import ItemMatrices
 
@@ -267,6 +268,26 @@ def fit_restricted(fit: LogitFit, held: np.ndarray, values: Sequence[float] | fl
     if fit.likelihood.log_likelihood(parameters) == -math.inf:
         parameters = np.where(held, parameters, 0.0)
     return _maximum(fit.likelihood, parameters, fit.free & ~held)
+
+
+def profile_end(fit: LogitFit, held: np.ndarray, step: float) -> float:
+    """Return the end of the 95% profile-likelihood interval of one parameter.
+
+    held: shape (parameters,), which parameter it is. step: a first guess of the distance, with the
+    sign of the side. Returns infinity if the likelihood falls too little on this side.
+    """
+    middle, loss = float(fit.parameters[held][0]), HALF_WIDTH**2 / 2
+
+    def rest(distance: float) -> float:
+        other = fit_restricted(fit, held, middle + distance)
+        return fit.log_likelihood - other.log_likelihood - loss
+
+    near, far = 0.0, HALF_WIDTH * step
+    for _ in range(8):
+        if rest(far) > 0:
+            return middle + float(scipy.optimize.brentq(rest, near, far, rtol=1e-5))
+        near, far = far, 2 * far
+    return math.copysign(math.inf, step)
 
 
 def _starts(likelihood: RandomizedLogit) -> Iterator[np.ndarray]:

@@ -1,0 +1,331 @@
+"""Regressions of a randomized item on open columns, from a formula."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import scipy
+
+from incrowd.catalog.sentences import translatable
+from incrowd.errors import UsageError
+from incrowd.estimation.intervals import LEVEL
+from incrowd.estimation.regression.results import Coefficient
+from incrowd.interviews.answer_models import CumulativeLogit, MultinomialLogit
+from incrowd.interviews.covariates import Categories, ModelMatrix, OpenColumns, model_matrix
+from incrowd.interviews.formula import parse_formula, term_text
+from incrowd.interviews.item_regression import (
+    OF_MODEL,
+    YES,
+    AverageEffect,
+    IntervalKind,
+    ItemModel,
+    ItemRegression,
+    PredictedShare,
+    TermTest,
+)
+from incrowd.interviews.items import MISSING, ReportedItem
+from incrowd.interviews.logistic import (
+    ItemRows,
+    LogitErrors,
+    LogitFit,
+    fit_logit,
+    fit_restricted,
+    profile_end,
+)
+from incrowd.interviews.predicted import average_effects, each_share, mean_shares
+
+ERROR_KINDS: tuple[LogitErrors, ...] = ("observed", "expected", "scores", "robust", "cluster")
+INTERVAL_KINDS: tuple[IntervalKind, ...] = ("wald", "profile")
+TAIL = (1 - LEVEL) / 2
+
+
+def regress_item(
+    outcome: str,
+    answers: tuple[str, ...],
+    item: ReportedItem,
+    columns: OpenColumns,
+    formula: str,
+    *,
+    weights: np.ndarray | None = None,
+    clusters: np.ndarray | None = None,
+    errors: LogitErrors | None = None,
+    ordinal: bool = False,
+    reference: Mapping[str, str] | None = None,
+    at: Sequence[Mapping[str, object]] = (),
+    intervals: IntervalKind = "wald",
+) -> ItemRegression:
+    """Fit the regression of an item on columns, as `regress` describes it.
+
+    outcome: the id of the item. answers: its true answers. weights, clusters: shape (all
+    interviews,), or None.
+    """
+    errors = _errors(errors, weights, clusters, intervals)
+    if ordinal and len(answers) == 2:
+        raise UsageError.of("ordinal", "interview_models.ordinal-of-two", value=outcome)
+    matrix = model_matrix(
+        parse_formula(formula), columns, item.reported != MISSING, reference=reference
+    )
+    model = (CumulativeLogit if ordinal else MultinomialLogit)(len(answers))
+    rows = _rows(item, matrix, weights, clusters if errors == "cluster" else None)
+    fit = fit_logit(model, rows)
+    if fit.diverging:
+        terms = [matrix.terms[term] for term in dict.fromkeys(matrix.term[[*fit.diverging]])]
+        raise UsageError.of(
+            "formula", "interview_models.diverging", value=str(matrix.formula), terms=terms
+        )
+    used = {name: _used(columns[name], matrix.used) for name in matrix.formula.columns}
+    kind: ItemModel = "ordinal" if ordinal else "logistic" if len(answers) == 2 else "multinomial"
+    fitted = _FittedItem(answers, kind, fit, matrix, used, errors)
+    profiled = intervals == "profile"
+    return ItemRegression(
+        formula=f"{outcome} ~ {str(matrix.formula).partition(' ~ ')[2]}",
+        outcome=outcome,
+        answers=answers,
+        model=kind,
+        people=len(matrix.values),
+        left_out=int((~matrix.used).sum()),
+        coefficients=tuple(fitted.profiled() if profiled else fitted.coefficients()),
+        covariance=fitted.covariance,
+        unknowns=tuple(fitted.unknowns()),
+        tests=tuple(fitted.tests()),
+        shares=tuple(fitted.shares(at)),
+        effects=tuple(fitted.effects()),
+        fitted=each_share(fit, fitted.covariance),
+        interviews=np.flatnonzero(matrix.used) + 1,
+        errors=errors,
+        interval_method=intervals,
+        log_likelihood=fit.log_likelihood,
+        null_log_likelihood=fitted.without(fitted.slopes).log_likelihood,
+        clusters=fitted.clusters,
+        weighted=weights is not None,
+        references=tuple(
+            f"{term_text((part,))}={levels[0]}" for part, levels in matrix.reading.levels.items()
+        ),
+    )
+
+
+def _errors(
+    errors: LogitErrors | None,
+    weights: np.ndarray | None,
+    clusters: np.ndarray | None,
+    intervals: IntervalKind,
+) -> LogitErrors:
+    """Return what errors come from. Raises UsageError for what does not hold."""
+    default: LogitErrors = "robust" if weights is not None else "observed"
+    errors = errors or ("cluster" if clusters is not None else default)
+    for field, value, choices in (
+        ("errors", errors, ERROR_KINDS),
+        ("intervals", intervals, INTERVAL_KINDS),
+    ):
+        if value not in choices:
+            raise UsageError.of(field, "shared.use-one-of", value=value, choices=choices)
+    if errors == "cluster" and clusters is None:
+        raise UsageError.of("errors", "interview_models.no-clusters", value=errors)
+    if errors in OF_MODEL and weights is not None:
+        raise UsageError.of("errors", "interview_models.errors-of-weights", value=errors)
+    if intervals == "profile" and errors not in OF_MODEL:
+        raise UsageError.of(
+            "intervals", "interview_models.profile-of-robust", value=intervals, errors=errors
+        )
+    return errors
+
+
+def _rows(
+    item: ReportedItem,
+    matrix: ModelMatrix,
+    weights: np.ndarray | None,
+    clusters: np.ndarray | None,
+) -> ItemRows:
+    """Return the interviews that are used."""
+    used = matrix.used
+    if weights is not None:
+        weights = weights[used] / weights[used].mean()
+    return ItemRows(
+        matrix.values,
+        item.reported[used],
+        item.group[used],
+        item.matrices,
+        weights,
+        None if clusters is None else clusters[used],
+    )
+
+
+def _used(column: np.ndarray | Categories, used: np.ndarray) -> np.ndarray | Categories:
+    """Return the rows of a column that are used."""
+    return (column[0], column[1][used]) if isinstance(column, tuple) else column[used]
+
+
+@dataclass(frozen=True, eq=False)
+class _FittedItem:
+    """A fitted model, with what its figures are computed from.
+
+    columns: of the interviews that are used.
+    """
+
+    answers: tuple[str, ...]
+    kind: ItemModel
+    fit: LogitFit
+    matrix: ModelMatrix
+    columns: OpenColumns
+    errors: LogitErrors
+
+    @cached_property
+    def every(self) -> np.ndarray:
+        """The covariance of all parameters."""
+        return self.fit.covariance(self.errors)
+
+    @property
+    def size(self) -> int:
+        """The number of coefficients."""
+        return self.fit.likelihood.coefficients
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The covariance of the coefficients."""
+        return np.asarray(self.every[: self.size, : self.size])
+
+    @property
+    def terms(self) -> np.ndarray:
+        """For each coefficient, the position of its term; 0 for intercepts and thresholds."""
+        columns = self.fit.likelihood.model.columns(self.matrix.values.shape[1])
+        return np.asarray(self.matrix.term[columns])
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Whether each coefficient belongs to a term."""
+        return self.terms > 0
+
+    @property
+    def clusters(self) -> int:
+        """The number of clusters; 0 if errors are not clustered."""
+        clusters = self.fit.likelihood.rows.clusters
+        return 0 if clusters is None else len(np.unique(clusters))
+
+    @property
+    def reach(self) -> float:
+        """The half-width of an interval, in standard errors."""
+        if self.clusters:
+            return float(scipy.special.stdtrit(self.clusters - 1, 1 - TAIL))
+        return float(scipy.special.ndtri(1 - TAIL))
+
+    def p_values(self, ratios: np.ndarray) -> np.ndarray:
+        """Return the p-values of estimates divided by their errors."""
+        below = -np.abs(ratios)
+        if self.clusters:
+            return np.asarray(2 * scipy.special.stdtr(self.clusters - 1, below))
+        return np.asarray(2 * scipy.special.ndtr(below))
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of the coefficients."""
+        if self.kind == "ordinal":
+            yield from (f"{low} | {high}" for low, high in pairwise(self.answers))
+            yield from self.matrix.names[1:]
+        elif self.kind == "multinomial":
+            yield from (f"{answer}: {n}" for answer in self.answers[1:] for n in self.matrix.names)
+        else:
+            yield from self.matrix.names
+
+    def coefficients(self) -> Iterator[Coefficient]:
+        """Yield the coefficients, with normal intervals, or those of t with clusters."""
+        values, errors = self.fit.coefficients, np.sqrt(np.diag(self.covariance))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p_values = self.p_values(values / errors)
+        ends = values - self.reach * errors, values + self.reach * errors
+        columns = (values, errors, *ends, p_values)
+        for name, *figures in zip(self.names(), *(each.tolist() for each in columns), strict=True):
+            yield Coefficient(name, *figures)
+
+    def profiled(self) -> Iterator[Coefficient]:
+        """Yield the coefficients, with intervals and p-values of the likelihood ratio."""
+        for place, each in enumerate(self.coefficients()):
+            held = np.arange(len(self.fit.parameters)) == place
+            low, high = (
+                profile_end(self.fit, held, side * each.standard_error) for side in (-1, 1)
+            )
+            p_value = float(scipy.special.chdtrc(1, self._loss(held)))
+            yield replace(each, low=low, high=high, p_value=p_value)
+
+    def without(self, coefficients: np.ndarray) -> LogitFit:
+        """Return the model in which some coefficients are zero. coefficients: which of them."""
+        held = np.zeros(len(self.fit.parameters), bool)
+        held[: self.size] = coefficients
+        return fit_restricted(self.fit, held, 0.0)
+
+    def _loss(self, held: np.ndarray) -> float:
+        """Return twice the loss of log-likelihood if some parameters are zero."""
+        restricted = fit_restricted(self.fit, held, 0.0)
+        return max(2 * (self.fit.log_likelihood - restricted.log_likelihood), 0.0)
+
+    def tests(self) -> Iterator[TermTest]:
+        """Yield the test of each term, and of all terms if there are several."""
+        for number, term in enumerate(self.matrix.terms[1:], start=1):
+            yield self._test(term, self.terms == number)
+        if len(self.matrix.terms) > 2:
+            yield self._test(translatable("interview_models.all-terms"), self.slopes)
+
+    def _test(self, term: str, chosen: np.ndarray) -> TermTest:
+        degrees = int(chosen.sum())
+        if self.errors in OF_MODEL:
+            held = np.concatenate([chosen, np.zeros(len(self.fit.parameters) - self.size, bool)])
+            loss = self._loss(held)
+            return TermTest(term, loss, degrees, None, float(scipy.special.chdtrc(degrees, loss)))
+        values, square = self.fit.coefficients[chosen], self.covariance[np.ix_(chosen, chosen)]
+        wald = float(values @ np.linalg.pinv(square, hermitian=True) @ values)
+        if not self.clusters:
+            return TermTest(term, wald, degrees, None, float(scipy.special.chdtrc(degrees, wald)))
+        rest = self.clusters - degrees
+        if rest < 1:
+            return TermTest(term, math.nan, degrees, rest, None)
+        ratio = wald * rest / ((self.clusters - 1) * degrees)
+        p_value = float(scipy.special.fdtrc(degrees, rest, ratio))
+        return TermTest(term, ratio, degrees, rest, p_value)
+
+    def unknowns(self) -> Iterator[Coefficient]:
+        """Yield the unknown probabilities, with intervals from the scale of their log odds."""
+        names = self.fit.likelihood.rows.matrices.names
+        columns = (
+            self.fit.unknowns,
+            self.fit.parameters[self.size :],
+            np.sqrt(np.diag(self.every))[self.size :],
+        )
+        for name, value, odds, error in zip(names, *(c.tolist() for c in columns), strict=True):
+            low, high = scipy.special.expit([odds - self.reach * error, odds + self.reach * error])
+            yield Coefficient(name, value, value * (1 - value) * error, float(low), float(high))
+
+    @property
+    def _shown(self) -> Sequence[int]:
+        """The answers whose probabilities are shown: of "yes" and "no", only the former."""
+        return (YES,) if self.kind == "logistic" else range(len(self.answers))
+
+    def shares(self, at: Sequence[Mapping[str, object]]) -> Iterator[PredictedShare]:
+        """Yield the mean probabilities, as observed and with columns at other values."""
+        for values in ({}, *at):
+            where = ", ".join(f"{name}={value}" for name, value in values.items())
+            mean = mean_shares(self.fit, self.covariance, self.matrix, self.columns, values)
+            columns = (mean.values, mean.errors, *mean.interval(self.reach))
+            for answer in self._shown:
+                figures = (float(each[answer]) for each in columns)
+                yield PredictedShare(where, self.answers[answer], *figures)
+
+    def effects(self) -> Iterator[AverageEffect]:
+        """Yield the average effects of the columns on the probabilities."""
+        for each in average_effects(self.fit, self.covariance, self.matrix, self.columns):
+            change = " → ".join(each.levels)
+            p_values = self.p_values(each.values / np.maximum(each.errors, 1e-300))
+            for answer in self._shown:
+                value, error = float(each.values[answer]), float(each.errors[answer])
+                ends = value - self.reach * error, value + self.reach * error
+                yield AverageEffect(
+                    each.column,
+                    change,
+                    self.answers[answer],
+                    value,
+                    error,
+                    *ends,
+                    float(p_values[answer]),
+                )
