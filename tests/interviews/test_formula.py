@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from incrowd.errors import UsageError
+from incrowd.interviews.columns import Factor
 from incrowd.interviews.covariates import model_matrix
 from incrowd.interviews.formula import parse_formula
 
 COLUMNS = {
     "age": np.array([20.0, 31, 42, np.nan, 55, 66, 28, 37, 70, 18, 44, 51]),
     "female": np.array([0.0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1]),
-    "region": (("north", "south", "west"), np.array([0, 1, 2, 0, 1, 2, -1, 0, 1, 2, 0, 2])),
+    "region": Factor(("north", "south", "west"), np.array([0, 1, 2, 0, 1, 2, -1, 0, 1, 2, 0, 2])),
 }
 EVERY_ROW = np.ones(12, bool)
 COMPLETE = np.array([0, 1, 2, 4, 5, 7, 8, 9, 10, 11])  # have age and region
@@ -86,7 +87,7 @@ def test_other_rows_have_the_centers_and_levels_of_the_model():
         {
             "age": np.array([50.0, np.nan, 30.0]),
             "female": np.array([1.0, 1.0, 0.0]),
-            "region": (("west", "east"), np.array([0, 0, 1])),
+            "region": Factor(("west", "east"), np.array([0, 0, 1])),
         }
     )
     centered = 50 - np.mean(COLUMNS["age"][COMPLETE])

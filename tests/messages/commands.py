@@ -120,11 +120,14 @@ def init(*options):
     return lambda folder: command("init", answers_file(folder), *options)
 
 
+REGRESS = "interviews", "regress", "interviews.parquet", "smokes ~ 1"
+
 CASES = {
     "interviews with ids": lambda folder: command(
         "check", file(folder, "s.toml", INTERVIEWS), file(folder, "a.csv", "a\nyes\n"), "--id", "n"
     ),
     "a survey without answers": lambda folder: command("check", survey_file(folder)),
+    "interviews regress: not values": lambda _: command(*REGRESS, "--at", "age"),
     "init: invited people without a share": init("--invited", "450"),
     "init: a share of nobody": init("--expected", "60%"),
     "init: one person": init("--invited", "1", "--expected", "60%"),

@@ -1,18 +1,21 @@
 """What is said of formulas and models of interviews."""
 
 import numpy as np
+import pyarrow
 
+import incrowd
+from incrowd.interviews.columns import Factor
 from incrowd.interviews.covariates import model_matrix
 from incrowd.interviews.formula import parse_formula
 from incrowd.interviews.items import ItemMatrices, ReportedItem
-from incrowd.interviews.regress import regress_item
+from incrowd.interviews.regression import regress_item
 
 COLUMNS = {
     "age": np.array([20.0, 31, 42, 55, 55, 66]),
     "female": np.array([0.0, 1, 1, 0, 0, 1]),
     "same": np.ones(6),
-    "region": (("north", "south"), np.array([0, 1, 1, 0, 1, 0])),
-    "country": (("here",), np.zeros(6, int)),
+    "region": Factor(("north", "south"), np.array([0, 1, 1, 0, 1, 0])),
+    "country": Factor(("here",), np.zeros(6, int)),
 }
 
 
@@ -26,12 +29,33 @@ def model(formula="armed ~ age + region", **options):
     rng = np.random.default_rng(1)
     columns = {
         "age": rng.uniform(0, 9, 60),
-        "region": (("north", "south"), rng.integers(2, size=60)),
+        "region": Factor(("north", "south"), rng.integers(2, size=60)),
         "carries": np.arange(60) % 2.0,
     }
     reported = np.where(np.arange(60) % 2, 1, rng.random(60) < 0.4).astype(int)
     item = ReportedItem(reported, np.zeros(60, int), matrices)
-    return lambda _: regress_item("armed", ("no", "yes"), item, columns, formula, **options)
+    return lambda _: regress_item(
+        "armed", ("no", "yes"), item, columns, parse_formula(formula), **options
+    )
+
+
+DESIGN = {"kind": "forced", "yes": "1/6", "no": "1/6"}
+
+
+def read(formula, **options):
+    """The regression of answers that were read."""
+
+    def call(_):
+        asked = [{"id": id, "type": "yesno", "design": DESIGN} for id in ("smokes", "drinks")]
+        survey = incrowd.InterviewSurvey.of(
+            {"name": "Habits", "device": {"kind": "die"}, "question": asked}
+        )
+        columns = {"smokes": [0, 1] * 9, "drinks": [0, 1] * 9, "age": [*range(18)]}
+        return incrowd.interviews.regress(
+            incrowd.read_answers(survey, pyarrow.table(columns)), formula, **options
+        )
+
+    return call
 
 
 CASES = {
@@ -62,8 +86,10 @@ CASES = {
     "dependent": formula("armed ~ age + I(2*age)"),
     "diverging": model("armed ~ carries"),
     "ordinal of two answers": model(ordinal=True),
-    "unknown errors": model(errors="exact"),
-    "unknown intervals": model(intervals="exact"),
+    "unknown errors": read("smokes ~ age", errors="exact"),
+    "unknown intervals": read("smokes ~ age", intervals="exact"),
+    "an open outcome": read("age ~ 1"),
+    "a randomized predictor": read("smokes ~ drinks"),
     "no clusters": model(errors="cluster"),
     "errors of weights": model(errors="observed", weights=np.ones(60)),
     "profile of robust errors": model(errors="robust", intervals="profile"),

@@ -20,6 +20,7 @@ from incrowd.cli.options import (
     SurveyArgument,
     check_answers,
     check_outputs,
+    choice,
     keep,
     source,
 )
@@ -156,3 +157,84 @@ def show(
 
     check_outputs(output or [], interviews)
     show_result(overview(load_interviews(interviews)), json, output, language)
+
+
+@app.command()
+def regress(
+    interviews: InterviewsFile,
+    formula: Annotated[
+        str,
+        typer.Argument(
+            metavar="FORMULA", help='The question and its predictors: "armed ~ age + age^2 + sex".'
+        ),
+    ],
+    errors: Annotated[
+        str | None,
+        choice(
+            "--errors",
+            ("observed", "expected", "scores", "robust", "cluster"),
+            "What standard errors come from; by default cluster or robust if the survey has "
+            "clusters or weights, otherwise observed.",
+        ),
+    ] = None,
+    intervals: Annotated[
+        str, choice("--intervals", ("wald", "profile"), "Intervals: wald, or profile (slower).")
+    ] = "wald",
+    ordinal: Annotated[
+        bool, typer.Option("--ordinal", help="The answers are ordered: proportional odds.")
+    ] = False,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reference", help="Reference of a column of names, as COLUMN=NAME; repeatable."
+        ),
+    ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at",
+            help="Predict the shares there as well, as sex=1,age=30 or age=mean; repeatable.",
+        ),
+    ] = None,
+    unweighted: Annotated[
+        bool, typer.Option("--unweighted", help="Ignore the weights of the interviews.")
+    ] = False,
+    output: Outputs = None,
+    language: Language = None,
+    json: AsJson = False,
+) -> None:
+    """Fit a logistic, multinomial or ordinal regression of a question on open columns.
+
+    The device does not bias the coefficients. Terms: age, age^2, age/10, (age/10)^2, log(income),
+    center(age), region, factor(code), I(age - 40), age:sex, age*sex.
+
+    \b
+    Example:
+      incrowd interviews regress interviews.parquet "armed ~ age + age^2 + sex" --at sex=1,age=30
+    """
+    from incrowd.interviews.regression import regress as fit  # slow to load
+
+    check_outputs(output or [], interviews)
+    values = [_values("--at", text) for text in at or []]
+    references = {name: v for text in reference or [] for name, v in _values("--reference", text)}
+    answers = load_interviews(interviews)
+    with working("fitting the model"):
+        model = fit(
+            answers,
+            formula,
+            errors=errors,
+            ordinal=ordinal,
+            reference=references,
+            at=[dict(each) for each in values],
+            intervals=intervals,
+            weighted=not unweighted,
+        )
+    show_result(model, json, output, language)
+
+
+def _values(option: str, text: str) -> list[tuple[str, str]]:
+    """Parse a text such as sex=1,age=30. Raises UsageError for anything else."""
+    pairs = [each.partition("=") for each in text.split(",")]
+    if not all(name.strip() and value.strip() for name, _, value in pairs):
+        raise UsageError.of(option, "interview_models.not-values", value=text)
+    return [(name.strip(), value.strip()) for name, _, value in pairs]

@@ -19,7 +19,9 @@ _HOMES = {
     "Factor": "columns",
     "InterviewAnswers": "answers",
     "InterviewOverview": "arrivals",
+    "ItemRegression": "item_regression",
     "overview": "arrivals",
+    "regress": "regression",
 }
 
 __all__ = sorted(_HOMES)

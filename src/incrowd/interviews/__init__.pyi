@@ -4,3 +4,5 @@ from incrowd.interviews.answers import InterviewAnswers as InterviewAnswers
 from incrowd.interviews.arrivals import InterviewOverview as InterviewOverview
 from incrowd.interviews.arrivals import overview as overview
 from incrowd.interviews.columns import Factor as Factor
+from incrowd.interviews.item_regression import ItemRegression as ItemRegression
+from incrowd.interviews.regression import regress as regress

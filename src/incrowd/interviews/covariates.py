@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy
 
-from incrowd.catalog.sentences import likely
+from incrowd.catalog.sentences import likely, sentence
 from incrowd.errors import Problem, UsageError
+from incrowd.interviews.columns import Factor, OpenColumn
 from incrowd.interviews.formula import INTERCEPT, Expression, ParsedFormula, term_text
 
-Categories = tuple[Sequence[str], np.ndarray]
-"""A column of categories: its levels, and for each row the position of its level; -1 = missing."""
-OpenColumns = Mapping[str, np.ndarray | Categories]
-"""Open columns by their names: numbers (nan = missing), or categories."""
+OpenColumns = Mapping[str, OpenColumn]
+"""Open columns by their names."""
 
 IS_LEVEL = "="  # between a column and its level in the name of a coefficient
 DEPENDENT = 1e-9  # the part of a column that others do not explain, if they explain it all
@@ -97,7 +96,7 @@ class Reading:
         """Return the values of a calculation."""
         if expression.operator == "column":
             numbers = columns[expression.text]
-            assert not isinstance(numbers, tuple)
+            assert not isinstance(numbers, Factor)
             return np.asarray(numbers, float)
         if expression.operator == "constant":
             return np.array(float(expression.text))
@@ -123,19 +122,19 @@ def is_categorical(columns: OpenColumns, part: Expression) -> bool:
     """Return whether an expression is a column of categories, or `factor` of a column."""
     if part.operator == "factor":
         return True
-    return part.operator == "column" and isinstance(columns[part.text], tuple)
+    return part.operator == "column" and isinstance(columns[part.text], Factor)
 
 
-def categories(columns: OpenColumns, part: Expression) -> Categories:
+def categories(columns: OpenColumns, part: Expression) -> Factor:
     """Return the levels of an expression, and the positions of the values; -1 where missing."""
     name = part.columns[0]
     column = columns[name]
-    if isinstance(column, tuple):
+    if isinstance(column, Factor):
         return column
     values = np.asarray(column, float)
     distinct = np.unique(values[~np.isnan(values)])
     codes = np.where(np.isnan(values), -1, np.searchsorted(distinct, values))
-    return tuple(f"{value:.15g}" for value in distinct), codes
+    return Factor(tuple(f"{value:.15g}" for value in distinct), codes)
 
 
 def complete(columns: OpenColumns, names: Iterable[str], rows: int) -> np.ndarray:
@@ -143,7 +142,7 @@ def complete(columns: OpenColumns, names: Iterable[str], rows: int) -> np.ndarra
     whole = np.ones(rows, bool)
     for name in names:
         column = columns[name]
-        whole &= column[1] >= 0 if isinstance(column, tuple) else ~np.isnan(column)
+        whole &= column.codes >= 0 if isinstance(column, Factor) else ~np.isnan(column)
     return whole
 
 
@@ -166,7 +165,7 @@ def model_matrix(
     _raise(_column_problems(formula, columns))
     _raise(_reference_problems(formula, columns, reference or {}))
     used = keep & complete(columns, formula.columns, len(keep))
-    chosen = {name: _rows(columns[name], used) for name in formula.columns}
+    chosen = {name: rows_of(columns[name], used) for name in formula.columns}
     if not used.any():
         raise UsageError.of("formula", "interview_models.no-rows", value=formula.text)
     reading = _reading(formula, chosen, reference or {})
@@ -191,8 +190,9 @@ def _raise(problems: Iterable[Problem]) -> None:
         raise UsageError(*problems)
 
 
-def _rows(column: np.ndarray | Categories, used: np.ndarray) -> np.ndarray | Categories:
-    return (column[0], column[1][used]) if isinstance(column, tuple) else column[used]
+def rows_of(column: OpenColumn, used: np.ndarray) -> OpenColumn:
+    """Return some rows of a column."""
+    return column._replace(codes=column.codes[used]) if isinstance(column, Factor) else column[used]
 
 
 def _reading(formula: ParsedFormula, columns: OpenColumns, reference: Mapping[str, str]) -> Reading:
@@ -253,7 +253,7 @@ def _category_problems(part: Expression, columns: OpenColumns) -> Iterator[Probl
     if "factor" in _operators(part):
         yield Problem("formula", "interview_models.factor-of-calculation", value=text)
     for name in part.columns:
-        if isinstance(columns[name], tuple):
+        if isinstance(columns[name], Factor):
             yield Problem(
                 "formula", "interview_models.calculation-of-categories", value=text, column=name
             )
@@ -276,21 +276,19 @@ def _reference_problems(
     parts = {part.columns[0]: part for term in formula.terms for part in term}
     categorical = {name: part for name, part in parts.items() if is_categorical(columns, part)}
     for name, level in reference.items():
-        path = ("reference", name)
+        given = f"{name}={level}"
         if name not in categorical:
+            some = [*categorical] or sentence("shared.none")
             yield Problem(
-                path,
-                "interview_models.reference-of-another",
-                value=level,
-                columns=[*categorical],
+                "reference", "interview_models.reference-of-another", value=given, columns=some
             )
             continue
         levels, _ = categories(columns, categorical[name])
         if level not in levels:
             yield Problem(
-                path,
+                "reference",
                 "interview_models.unknown-reference",
-                value=level,
+                value=given,
                 hint=likely(level, levels),
                 levels=[*levels],
             )

@@ -32,6 +32,12 @@ from incrowd.views import IntervalPlot, LabeledInterval, Numbers, Sheet, Square,
 ItemModel = Literal["logistic", "multinomial", "ordinal"]
 IntervalKind = Literal["wald", "profile"]
 OF_MODEL = ("observed", "expected", "scores")  # errors that hold only if the model is right
+ERROR_WORDS: dict[LogitErrors, str] = {
+    "observed": translatable("interview_models.errors-observed"),
+    "expected": translatable("interview_models.errors-expected"),
+    "scores": translatable("interview_models.errors-scores"),
+    "robust": translatable("interview_models.errors-robust"),
+}
 YES = 1  # the answer of a yes/no question that a logistic model is about
 
 
@@ -257,13 +263,12 @@ class ItemRegression(views.Result):
     @property
     def title(self) -> str:
         """The title of the table of coefficients."""
-        return translatable(
-            f"interview_models.{self.model}",
-            outcome=self.outcome,
-            answer=self.answers[YES],
-            first=self.answers[0],
-            people=self.people,
-        )
+        names = {"outcome": self.outcome, "people": self.people}
+        if self.model == "ordinal":
+            return translatable("interview_models.ordinal", **names)
+        if self.model == "multinomial":
+            return translatable("interview_models.multinomial", first=self.answers[0], **names)
+        return translatable("interview_models.logistic", answer=self.answers[YES], **names)
 
     def view(self) -> View:
         """Return the coefficients, tests, mean probabilities, and effects, with notes."""
@@ -286,7 +291,7 @@ class ItemRegression(views.Result):
             for each, ratio in zip(self.coefficients, odds, strict=True)
         ]
         headings = (TERM, ESTIMATE, ERROR, INTERVAL, EFFECT["logistic"], INTERVAL, "p")
-        return Numbers(self.title, headings, tuple(lines), whole=(INTERVAL,), spaces=2)
+        return Numbers(self.title, headings, tuple(lines), whole=(TERM, INTERVAL), spaces=2)
 
     def _tests(self) -> Numbers:
         lines = [
@@ -317,7 +322,7 @@ class ItemRegression(views.Result):
             for each in self.shares
         ]
         headings = (
-            translatable("interview_models.where"),
+            translatable("interviews.interviews-column"),
             translatable("estimation.answer-column"),
             translatable("interview_models.percent"),
             ERROR,
@@ -340,10 +345,10 @@ class ItemRegression(views.Result):
             for each in self.effects
         ]
         headings = (
-            translatable("interview_models.column"),
+            translatable("interviews.name-column"),
             translatable("interview_models.change"),
             translatable("estimation.answer-column"),
-            translatable("interview_models.points"),
+            translatable("estimation.percentage-points"),
             ERROR,
             INTERVAL,
             "p",
@@ -355,7 +360,10 @@ class ItemRegression(views.Result):
         if self.references:
             yield translatable("estimation.compared-with", levels=[*self.references])
         yield translatable("interview_models.left-out", people=self.people, left_out=self.left_out)
-        yield translatable(f"interview_models.errors-{self.errors}", clusters=self.clusters)
+        if self.errors == "cluster":
+            yield translatable("interview_models.errors-cluster", clusters=self.clusters)
+        else:
+            yield ERROR_WORDS[self.errors]
         if self.weighted:
             yield translatable("interview_models.weighted")
         if self.interval_method == "profile":

@@ -12,13 +12,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from incrowd.catalog.sentences import likely
+from incrowd.catalog.sentences import likely, sentence
 from incrowd.errors import Problem, UsageError
-from incrowd.interviews.covariates import (
-    Categories,
-    ModelMatrix,
-    OpenColumns,
-)
+from incrowd.interviews.columns import Factor, OpenColumn
+from incrowd.interviews.covariates import ModelMatrix, OpenColumns
 from incrowd.interviews.formula import Expression, term_text
 from incrowd.interviews.logistic import LogitFit
 
@@ -132,12 +129,12 @@ def _changes(
 ) -> Iterator[tuple[tuple[str, ...], _Slopes]]:
     """Yield the levels that are compared, and the change of the mean probabilities."""
 
-    def mean(column: np.ndarray | Categories) -> _Slopes:
+    def mean(column: OpenColumn) -> _Slopes:
         return _mean(fit, matrix.at({**columns, name: column}))
 
     values = columns[name]
     levels = _levels(matrix, name)
-    if levels or isinstance(values, tuple):
+    if levels or isinstance(values, Factor):
         first = mean(_constant(values, levels[0]))
         for level in levels[1:]:
             yield (levels[0], level), mean(_constant(values, level)).minus(first)
@@ -159,21 +156,19 @@ def _levels(matrix: ModelMatrix, name: str) -> tuple[str, ...]:
     return () if part is None else matrix.reading.levels[part]
 
 
-def _constant(values: np.ndarray | Categories, level: str) -> np.ndarray | Categories:
+def _constant(values: OpenColumn, level: str) -> OpenColumn:
     """Return a column with one category in all rows."""
-    if isinstance(values, tuple):
-        return (level,), np.zeros(len(values[1]), int)
+    if isinstance(values, Factor):
+        return Factor((level,), np.zeros(len(values.codes), int))
     return np.full(len(values), float(level))
 
 
-def _set(
-    matrix: ModelMatrix, columns: OpenColumns, name: str, value: object
-) -> np.ndarray | Categories:
+def _set(matrix: ModelMatrix, columns: OpenColumns, name: str, value: object) -> OpenColumn:
     """Return a column with one value in all rows."""
     values = columns[name]
     if _levels(matrix, name):
         return _constant(values, str(value))
-    assert not isinstance(values, tuple)
+    assert not isinstance(values, Factor)
     number = float(np.mean(values)) if value == MEAN else float(str(value))
     return np.full(len(values), number)
 
@@ -183,28 +178,27 @@ def _value_problems(
 ) -> Iterator[Problem]:
     names = matrix.formula.columns
     for name, value in at.items():
-        path = ("at", name)
+        given = f"{name}={value}"
         if name not in names:
-            hint = likely(name, names)
+            hint, some = likely(name, names), [*names] or sentence("shared.none")
             yield Problem(
-                path, "interview_models.not-in-model", value=value, hint=hint, columns=[*names]
+                "at", "interview_models.not-in-model", value=given, hint=hint, columns=some
             )
         elif levels := _levels(matrix, name):
             if str(value) not in levels:
+                hint = likely(str(value), levels)
                 yield Problem(
-                    path,
+                    "at",
                     "interview_models.unknown-category",
-                    value=value,
-                    hint=likely(str(value), levels),
+                    value=given,
+                    hint=hint,
                     levels=[*levels],
                 )
         elif value != MEAN and not _is_number(value):
-            yield Problem(path, "interview_models.no-number", value=value)
-        elif not np.isfinite(
-            matrix.at({**columns, name: _set(matrix, columns, name, value)})
-        ).all():
+            yield Problem("at", "interview_models.no-number", value=given)
+        elif not _computable(matrix, columns, name, value):
             terms = [term_text(term) for term in matrix.formula.terms if name in _names(term)]
-            yield Problem(path, "interview_models.no-value-there", value=value, terms=terms)
+            yield Problem("at", "interview_models.no-value-there", value=given, terms=terms)
 
 
 def _computable(matrix: ModelMatrix, columns: OpenColumns, name: str, value: object) -> bool:

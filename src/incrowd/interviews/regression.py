@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import scipy
@@ -16,8 +17,9 @@ from incrowd.errors import UsageError
 from incrowd.estimation.intervals import LEVEL
 from incrowd.estimation.regression.results import Coefficient
 from incrowd.interviews.answer_models import CumulativeLogit, MultinomialLogit
-from incrowd.interviews.covariates import Categories, ModelMatrix, OpenColumns, model_matrix
-from incrowd.interviews.formula import parse_formula, term_text
+from incrowd.interviews.answers import InterviewAnswers
+from incrowd.interviews.covariates import ModelMatrix, OpenColumns, model_matrix, rows_of
+from incrowd.interviews.formula import ParsedFormula, parse_formula, term_text
 from incrowd.interviews.item_regression import (
     OF_MODEL,
     YES,
@@ -44,12 +46,115 @@ INTERVAL_KINDS: tuple[IntervalKind, ...] = ("wald", "profile")
 TAIL = (1 - LEVEL) / 2
 
 
+def regress(
+    answers: InterviewAnswers,
+    formula: str,
+    *,
+    errors: str | None = None,
+    ordinal: bool = False,
+    reference: Mapping[str, str] | None = None,
+    at: Sequence[Mapping[str, str | float]] = (),
+    intervals: str = "wald",
+    weighted: bool = True,
+) -> ItemRegression:
+    """Fit a regression of the true answers to a randomized question on open columns.
+
+    Parameters
+    ----------
+    answers : InterviewAnswers
+        What `read_answers` returned.
+    formula : str
+        The question and its predictors, such as "armed ~ age + age^2 + female". A term is a column,
+        a power or a quotient such as age^2, age/10 and (age/10)^2, log(income), sqrt(income),
+        center(age) for the distance from the mean, factor(code) for numbers that are names, or
+        another calculation in I(...), such as I(age - 40). age:female is an interaction, and
+        age*female is age + female + age:female. Names with spaces are written in backticks.
+    errors : {"observed", "expected", "scores", "robust", "cluster"}, optional
+        What standard errors come from: the observed or expected information or the squares of the
+        scores, which hold if the model is right; or the sandwich, which holds if it is only an
+        approximation, of interviews or of clusters. By default "cluster" if the survey names a
+        column of clusters, "robust" with weights, and otherwise "observed".
+    ordinal : bool
+        Whether the answers are ordered, for proportional odds. Otherwise the log odds of each
+        answer against the first are modeled.
+    reference : mapping of str to str, optional
+        For columns of names, the one that the others are compared with; by default the first.
+    at : sequence of mapping of str to str or float
+        Where to predict the mean probabilities as well: values of some columns, such as
+        {"female": 1, "age": "mean"}. All other columns keep their values.
+    intervals : {"wald", "profile"}
+        Of the coefficients. Profile intervals are slower, and hold better near 0 and 1.
+    weighted : bool
+        Whether interviews count by the survey's column of weights.
+
+    Returns
+    -------
+    ItemRegression
+        Interviews without a report or without a column of the formula are left out.
+
+    Raises
+    ------
+    UsageError
+        For a formula that cannot be read or estimated, and options that do not go together.
+
+    References
+    ----------
+    Blair, Imai, and Zhou (2015); Heck and Moshagen (2018).
+
+    Examples
+    --------
+    >>> import incrowd, pyarrow
+    >>> survey = incrowd.InterviewSurvey.of({
+    ...     "name": "Habits",
+    ...     "device": {"kind": "die"},
+    ...     "question": [{
+    ...         "id": "smokes",
+    ...         "type": "yesno",
+    ...         "design": {"kind": "forced", "yes": "1/6", "no": "1/6"},
+    ...     }],
+    ... })
+    >>> columns = {"smokes": [0, 1, 0, 1, 1, 1] * 40, "age": [20, 30, 40, 50, 60, 70] * 40}
+    >>> answers = incrowd.read_answers(survey, pyarrow.table(columns))
+    >>> model = incrowd.interviews.regress(answers, "smokes ~ age/10", at=[{"age": 25}])
+    >>> [each.term for each in model.coefficients]
+    ['(intercept)', 'age/10']
+    >>> model.effects[0].low > 0
+    True
+    """
+    parsed = parse_formula(formula)
+    if parsed.outcome in answers.columns:
+        raise UsageError.of(
+            "formula",
+            "interview_models.open-outcome",
+            value=parsed.outcome,
+            questions=[*answers.reports],
+        )
+    item = answers.item(parsed.outcome)
+    for name in parsed.columns:
+        if name in answers.reports:
+            raise UsageError.of("formula", "interview_models.randomized-predictor", value=name)
+    return regress_item(
+        parsed.outcome,
+        answers.survey.item(parsed.outcome).design.answers,
+        item,
+        answers.columns,
+        parsed,
+        weights=answers.weights if weighted else None,
+        clusters=answers.clusters,
+        errors=None if errors is None else _word("errors", errors, ERROR_KINDS),
+        ordinal=ordinal,
+        reference=reference,
+        at=at,
+        intervals=_word("intervals", intervals, INTERVAL_KINDS),
+    )
+
+
 def regress_item(
     outcome: str,
     answers: tuple[str, ...],
     item: ReportedItem,
     columns: OpenColumns,
-    formula: str,
+    formula: ParsedFormula,
     *,
     weights: np.ndarray | None = None,
     clusters: np.ndarray | None = None,
@@ -59,7 +164,7 @@ def regress_item(
     at: Sequence[Mapping[str, object]] = (),
     intervals: IntervalKind = "wald",
 ) -> ItemRegression:
-    """Fit the regression of an item on columns, as `regress` describes it.
+    """Fit the regression of an item on columns, with the options of `regress`.
 
     outcome: the id of the item. answers: its true answers. weights, clusters: shape (all
     interviews,), or None.
@@ -67,9 +172,7 @@ def regress_item(
     errors = _errors(errors, weights, clusters, intervals)
     if ordinal and len(answers) == 2:
         raise UsageError.of("ordinal", "interview_models.ordinal-of-two", value=outcome)
-    matrix = model_matrix(
-        parse_formula(formula), columns, item.reported != MISSING, reference=reference
-    )
+    matrix = model_matrix(formula, columns, item.reported != MISSING, reference=reference)
     model = (CumulativeLogit if ordinal else MultinomialLogit)(len(answers))
     rows = _rows(item, matrix, weights, clusters if errors == "cluster" else None)
     fit = fit_logit(model, rows)
@@ -78,12 +181,12 @@ def regress_item(
         raise UsageError.of(
             "formula", "interview_models.diverging", value=str(matrix.formula), terms=terms
         )
-    used = {name: _used(columns[name], matrix.used) for name in matrix.formula.columns}
+    used = {name: rows_of(columns[name], matrix.used) for name in matrix.formula.columns}
     kind: ItemModel = "ordinal" if ordinal else "logistic" if len(answers) == 2 else "multinomial"
     fitted = _FittedItem(answers, kind, fit, matrix, used, errors)
     profiled = intervals == "profile"
     return ItemRegression(
-        formula=f"{outcome} ~ {str(matrix.formula).partition(' ~ ')[2]}",
+        formula=str(matrix.formula),
         outcome=outcome,
         answers=answers,
         model=kind,
@@ -109,6 +212,17 @@ def regress_item(
     )
 
 
+ChosenWord = TypeVar("ChosenWord", bound=str)
+
+
+def _word(field: str, value: str, choices: tuple[ChosenWord, ...]) -> ChosenWord:
+    """Return one of some words. Raises UsageError for another one."""
+    for choice in choices:
+        if value == choice:
+            return choice
+    raise UsageError.of(field, "shared.use-one-of", value=value, choices=choices)
+
+
 def _errors(
     errors: LogitErrors | None,
     weights: np.ndarray | None,
@@ -118,12 +232,6 @@ def _errors(
     """Return what errors come from. Raises UsageError for what does not hold."""
     default: LogitErrors = "robust" if weights is not None else "observed"
     errors = errors or ("cluster" if clusters is not None else default)
-    for field, value, choices in (
-        ("errors", errors, ERROR_KINDS),
-        ("intervals", intervals, INTERVAL_KINDS),
-    ):
-        if value not in choices:
-            raise UsageError.of(field, "shared.use-one-of", value=value, choices=choices)
     if errors == "cluster" and clusters is None:
         raise UsageError.of("errors", "interview_models.no-clusters", value=errors)
     if errors in OF_MODEL and weights is not None:
@@ -153,11 +261,6 @@ def _rows(
         weights,
         None if clusters is None else clusters[used],
     )
-
-
-def _used(column: np.ndarray | Categories, used: np.ndarray) -> np.ndarray | Categories:
-    """Return the rows of a column that are used."""
-    return (column[0], column[1][used]) if isinstance(column, tuple) else column[used]
 
 
 @dataclass(frozen=True, eq=False)
