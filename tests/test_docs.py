@@ -40,7 +40,7 @@ LONG = {
     "regression.md",
     "running.md",
 }
-LONG |= {"api.md", "few-people.md", "guarantee.md"}
+LONG |= {"api.md", "few-people.md", "guarantee.md", "interviews.md"}
 LONG |= {"accountant.md", "commands.md", "questions.md", "strata.md", "survey-page.md"}
 LANGUAGES = {"sh", "python", "toml", "text"}
 BLOCK = re.compile(
@@ -192,7 +192,10 @@ def test_every_survey_of_a_page_can_be_loaded(page):
     for block in blocks(page):
         if block.language == "toml":
             content = tomllib.loads(block.text)
-            incrowd.Survey.of(content if FILE.match(block.text) else HEAD | content)
+            if "device" in content:
+                incrowd.InterviewSurvey.of(content)
+            else:
+                incrowd.Survey.of(content if FILE.match(block.text) else HEAD | content)
 
 
 def test_every_public_name_is_in_the_docs():

@@ -2,10 +2,14 @@
 
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 import incrowd
+from incrowd.interviews.designs import DESIGNS
+from incrowd.interviews.devices import DEVICES
+from incrowd.interviews.survey import InterviewColumns
 from incrowd.survey import AnyQuestion
 from incrowd.survey.questions import TYPES
 
@@ -202,3 +206,13 @@ def test_other_surveys_say_what_interviews_need():
     with pytest.raises(incrowd.SurveyError) as error:
         incrowd.InterviewSurvey.of(plain | {"question": [question]})
     assert [each.code for each in error.value.problems] == ["interviews.no-device"]
+
+
+def test_every_key_is_in_the_manual():
+    text = (Path(__file__).parents[2] / "docs" / "interviews.md").read_text()
+    models = [*DEVICES.values(), *DESIGNS.values(), InterviewColumns]
+    keys = {field.alias or name for model in models for name, field in model.model_fields.items()}
+    planned = {"kind", "forced", "expected"}
+    assert {"dice", "sectors", "repeats", "weight"} <= keys
+    assert [key for key in sorted(keys - planned) if f"`{key}`" not in text] == []
+    assert [kind for kind in (*DEVICES, *DESIGNS) if f"| `{kind}`" not in text] == []

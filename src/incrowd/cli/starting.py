@@ -262,6 +262,9 @@ def example(
         with replaced(place) as temporary:
             temporary.write_bytes(file.read_bytes())
     following = f"incrowd plan {shlex.quote(str(survey))} -o plan.json"
+    if chosen.interviews:
+        words = ("incrowd", "read", str(survey), str(answers), "-o", "interviews.parquet")
+        following = shlex.join(words)
     if json:
         facts = {"name": name, "about": chosen.about, "survey": str(survey)}
         print_json(facts | {"answers": str(answers), "next": following})

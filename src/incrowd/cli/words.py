@@ -12,5 +12,5 @@ BETWEEN = ":"  # predictors of an interaction
 AT_ONCE = 8  # devices of --each-row
 PATIENCE = 120.0  # seconds
 READY = ("health", "works-council", "harassment", "sensitive-behavior", "students", "telemetry")
-EXAMPLES = ("health", "department")
+EXAMPLES = ("health", "department", "interviews")
 PROTECTIONS = ("strong", "moderate", "weak")

@@ -9,12 +9,17 @@ FOLDER = Path(__file__).parent
 
 
 class PackagedExample(NamedTuple):
-    """A survey and answers to it, as files of the package. about: whom and what they describe."""
+    """A survey and answers to it, as files of the package.
+
+    about: whom and what they describe. interviews: whether a device in the hand has randomized the
+    answers already.
+    """
 
     name: str
     survey: str
     answers: str
     about: str
+    interviews: bool = False
 
     @property
     def files(self) -> tuple[Path, Path]:
@@ -36,6 +41,13 @@ EXAMPLES = {
             "department.toml",
             "department.csv",
             "one question in a department of 60 people, where two services add the noise",
+        ),
+        PackagedExample(
+            "interviews",
+            "interviews.toml",
+            "interviews.csv",
+            "two questions of an interview with a die, and 300 invented answers",
+            interviews=True,
         ),
     )
 }
