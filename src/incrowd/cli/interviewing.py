@@ -37,17 +37,12 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Read interviews whose answers a die, a spinner, cards, or a birthday randomizes.",
+    help="Estimate from interviews that `read` wrote.",
 )
 
 InterviewsFile = Annotated[
     Path, typer.Argument(metavar="INTERVIEWS", help="Answers, from `incrowd read`.")
 ]
-
-
-@app.callback()
-def _interviews() -> None:
-    """Keep the names of commands, also while there is only one."""
 
 
 def load_interviews(path: Path) -> InterviewAnswers:
@@ -87,9 +82,9 @@ def read(
     sheet: SheetOption = None,
     json: AsJson = False,
 ) -> None:
-    """Read answers of interviews, which a device in the person's hand has randomized already.
+    """Read interviews whose answers a die or cards randomized. Nothing is randomized again.
 
-    Nothing is randomized again. Shows how many reports of each kind arrived, beside the shares that
+    The device may also be a spinner, a coin, or a birthday. Shows how many reports of each kind arrived, beside the shares that
     the design can produce, and all other columns. The file has the survey as well: `incrowd
     interviews` needs nothing else.
 

@@ -68,9 +68,9 @@ COMMANDS = {
     "read": (
         "Interview",
         "interviewing:read",
-        "Read interviews in which a die, cards, or a birthday randomized.",
+        "Read interviews whose answers a die or cards randomized.",
     ),
-    "interviews": ("Interview", "interviewing:app", "Estimate from such interviews."),
+    "interviews": ("Interview", "interviewing:app", "Estimate from interviews that `read` wrote."),
     "verify": (
         "Check",
         "checking:verify",
