@@ -35,6 +35,7 @@ from tests.messages import (
     strata,
     studio_design,
     studio_frame,
+    studio_interviews,
     studio_start,
     surveys,
     tallies,
@@ -48,7 +49,16 @@ TABLES = (
     *(surveys, answers, plans, channels, sampling, tallies, estimates, workflow, commands, wire),
     *(collector, device, shuffler, invitations, inviter, second_mixer, tokens, mixers),
     *(files, margins, page, precision, publishing, regressions, results, strata),
-    *(studio_design, studio_frame, studio_start, proofs, exchange, interviews, interview_models),
+    *(
+        studio_design,
+        studio_frame,
+        studio_interviews,
+        studio_start,
+        proofs,
+        exchange,
+        interviews,
+        interview_models,
+    ),
 )
 
 

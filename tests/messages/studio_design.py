@@ -19,6 +19,7 @@ from incrowd.studio.operations import (
 from incrowd.studio.preview import preview_of
 from incrowd.studio.projects import Project, Projects
 from incrowd.studio.questionnaire import AddMatrix, RemovePart
+from incrowd.studio.work import Jobs
 
 TEXT = """\
 name = "Health"
@@ -125,7 +126,7 @@ def handled(handler, **form):
 
     def handling(folder):
         project(folder)
-        studio = SimpleNamespace(projects=Projects(folder), project=lambda _: project(folder))
+        studio = pages.Studio(Projects(folder), Jobs())
         asyncio.run(handler(studio, request(**form)))
 
     return handling
@@ -154,7 +155,7 @@ def too_long(folder):
         return b"x"
 
     with mock.patch.object(imports, "MOST_BYTES", 0):
-        asyncio.run(imports._copy(SimpleNamespace(read=read), folder / "answers.csv"))
+        asyncio.run(imports.copy_upload(SimpleNamespace(read=read), folder / "answers.csv"))
 
 
 def preview(text=TEXT, seen=""):

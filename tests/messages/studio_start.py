@@ -13,7 +13,7 @@ def deleted_with_keys(folder):
     of = project(folder)
     (of.path / "collector").mkdir()
     form = request(shown=managing.shown(managing.parts_of(of)))
-    asyncio.run(managing.delete(SimpleNamespace(project=lambda _: of), form))
+    asyncio.run(managing.delete(SimpleNamespace(any_project=lambda _: of), form))
 
 
 def nothing_chosen(folder):

@@ -20,6 +20,8 @@ from incrowd.studio import (
     history,
     home,
     imports,
+    interview_design,
+    interview_reading,
     inviting,
     managing,
     pasting,
@@ -54,6 +56,8 @@ AREAS = (
     watching.routes,
     results.routes,
     published_versions.routes,
+    interview_design.routes,
+    interview_reading.routes,
     history.routes,
     wizard.routes,
 )

@@ -129,11 +129,11 @@ class PageState:
             checked_language(tag)
         return cls(str(fields.get("open", "")), str(fields.get("regression", "")), (*tags,))
 
-    def address(self, project: Project) -> str:
-        """Return the address of the page in this state."""
+    def address(self, project: Project, step: str = "design") -> str:
+        """Return the address of the page in this state. step: the last part before the query."""
         parts = {"open": self.open, "regression": self.regression, "also": " ".join(self.also)}
         query = urlencode({key: value for key, value in parts.items() if value})
-        return f"/p/{project.name}/design{'?' if query else ''}{query}"
+        return f"/p/{project.name}/{step}{'?' if query else ''}{query}"
 
 
 SHAPES: Mapping[str, type] = {
@@ -578,7 +578,7 @@ def _changed(
         notice = phrase("Undone.") if action == "undo" else phrase("Redone.")
         return view, (notice if done else phrase("There is nothing to undo or redo."),)
     if action == "text":
-        text = _with_ends(project, str(form.get(TOML_FIELD, "")))
+        text = with_ends(project, str(form.get(TOML_FIELD, "")))
         project.save(text, expected=str(form.get("insist") or seen))
         return view, (phrase("The text was saved."),)
     if action not in (*ACTIONS, DECIDE):
@@ -628,7 +628,7 @@ def _with_former_answers(project: Project, edit: Operation) -> Operation:
     return edit
 
 
-def _with_ends(project: Project, text: str) -> str:
+def with_ends(project: Project, text: str) -> str:
     """Return a text from a form, whose lines end as those of the file do."""
     return text.replace("\n", "\r\n") if "\r\n" in project.text() else text
 
@@ -721,7 +721,10 @@ def _formula(formula: Raw) -> str:
 
 
 async def show(studio: Studio, request: Request) -> Response:
-    """Return the page, or its content if a part of it is opened or closed."""
+    """Return the page, or its content if a part of it is opened or closed. A survey of interviews
+    has a page of its own."""
+    if studio.any_project(request).has_interviews:
+        return RedirectResponse(f"/p/{request.path_params['name']}/interview", 303)
     project = studio.project(request)
     page = await asyncio.to_thread(page_of, project)
     return _rendered(studio, request, project, page, PageState.of(request.query_params))
@@ -735,7 +738,7 @@ async def change(studio: Studio, request: Request) -> Response:
     try:
         view, notices = await asyncio.to_thread(_changed, project, form, view)
     except ConflictError as error:
-        return _conflict(request, project, form, view, error)
+        return conflict(request, project, form, view.address(project), error)
     if not is_fragment(request):
         return RedirectResponse(view.address(project), 303)
     page = await asyncio.to_thread(page_of, project, notices)
@@ -744,10 +747,13 @@ async def change(studio: Studio, request: Request) -> Response:
     return response
 
 
-def _conflict(
-    request: Request, project: Project, form: FormData, view: PageState, error: ConflictError
+def conflict(
+    request: Request, project: Project, form: FormData, address: str, error: ConflictError
 ) -> Response:
-    """Return both values, and the choice between them. The input stays in its fields."""
+    """Return both values, and the choice between them. The input stays in its fields.
+
+    address: of the page with the current version.
+    """
     return render(
         request,
         "design_conflict.html" if is_fragment(request) else "design_conflict_page.html",
@@ -756,7 +762,7 @@ def _conflict(
         problems=lines(error, language_of(request)),
         entered=[(key, str(value)) for key, value in form.multi_items() if key != "insist"],
         at=error.version,
-        address=view.address(project),
+        address=address,
     )
 
 

@@ -85,7 +85,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 async def show(studio: Studio, request: Request) -> Response:
     """List the versions, the newest first."""
-    project = studio.project(request)
+    project = studio.any_project(request)
     every = "all" in request.query_params
     current = await asyncio.to_thread(project.current_version)
     past = await asyncio.to_thread(lambda: [*kept_versions(project)])
@@ -105,7 +105,7 @@ async def show(studio: Studio, request: Request) -> Response:
 
 async def look(studio: Studio, request: Request) -> Response:
     """Show one version, and what would change if it was restored."""
-    project = studio.project(request)
+    project = studio.any_project(request)
     current = await asyncio.to_thread(project.current_version)
     past = await asyncio.to_thread(version_of, project, request.path_params["version"])
     changes = await asyncio.to_thread(lambda: [*changes_between(project.document(), past.document)])
@@ -122,7 +122,7 @@ async def look(studio: Studio, request: Request) -> Response:
 
 async def give_name(studio: Studio, request: Request) -> Response:
     """Give a version a name, and keep it; without a name, remove the one that it has."""
-    project, form = studio.project(request), await form_of(request)
+    project, form = studio.any_project(request), await form_of(request)
     past = await asyncio.to_thread(version_of, project, request.path_params["version"])
     label = " ".join(text_of(form, "label").split())[:LONGEST_NAME]
     await asyncio.to_thread(save_name, project, past, label)
@@ -131,7 +131,7 @@ async def give_name(studio: Studio, request: Request) -> Response:
 
 async def restore(studio: Studio, request: Request) -> Response:
     """Write a version as the newest one; the others stay."""
-    project, form = studio.project(request), await form_of(request)
+    project, form = studio.any_project(request), await form_of(request)
     past = await asyncio.to_thread(version_of, project, request.path_params["version"])
     expected = expected_version(form)
     await asyncio.to_thread(project.save, past.document.text, expected=expected)

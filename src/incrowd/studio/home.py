@@ -13,12 +13,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
 from incrowd.drafts.writing import quoted
-from incrowd.errors import IncrowdError, Problem
+from incrowd.errors import IncrowdError, Problem, UsageError
+from incrowd.interviews.devices import DEVICES
+from incrowd.studio.interview_words import DEVICE_NAMES
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, form_of, language_of, render, route
 from incrowd.studio.projects import Project, Projects
 from incrowd.studio.ready_surveys import EXAMPLES, READY_SURVEYS
-from incrowd.studio.stages import STAGES, SurveyStage, last_change, stage_of
+from incrowd.studio.stages import STAGES, SurveyStage, interview_stage_of, last_change, stage_of
 from incrowd.survey.words import LANGUAGE
 
 FEW = 6  # surveys that are listed without a search
@@ -26,7 +28,8 @@ FEW = 6  # surveys that are listed without a search
 
 class SurveySummary(NamedTuple):
     """One line of the list of surveys. people: those who are expected to answer; 0 if that is not
-    stated. invited: those who are invited, if that is known."""
+    stated. invited: those who are invited, if that is known. interviews: whether they are
+    interviewed."""
 
     name: str
     title: str
@@ -36,6 +39,7 @@ class SurveySummary(NamedTuple):
     changed: datetime
     archived: bool = False
     invited: int = 0
+    interviews: bool = False
 
 
 Order = Callable[[SurveySummary], Any]
@@ -51,6 +55,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
     return [
         route(studio, "/", show, methods=("GET",)),
         route(studio, "/new", create, methods=("POST",)),
+        route(studio, "/new-interviews", create_interviews, methods=("POST",)),
     ]
 
 
@@ -71,6 +76,7 @@ async def show(studio: Studio, request: Request) -> Response:
         few=FEW,
         stages=STAGES,
         examples=EXAMPLES,
+        devices=DEVICE_NAMES,
         ready=READY_SURVEYS,
         folder=studio.projects.folder,
     )
@@ -82,6 +88,17 @@ async def create(studio: Studio, request: Request) -> Response:
     title = str(form.get("title", "")).strip()
     project = studio.projects.create(title, empty(title, language_of(request)))
     return RedirectResponse(f"/p/{project.name}/design", 303)
+
+
+async def create_interviews(studio: Studio, request: Request) -> Response:
+    """Begin a survey that is answered in interviews, with a device in the person's hand."""
+    form = await form_of(request)
+    title, device = str(form.get("title", "")).strip(), str(form.get("device", ""))
+    if device not in DEVICES:
+        raise UsageError.of("device", "shared.use-one-of", value=device, choices=[*DEVICES])
+    text = interviews_begun(title, device, language_of(request))
+    project = studio.projects.create(title, text)
+    return RedirectResponse(f"/p/{project.name}/interview", 303)
 
 
 def chosen(every: Sequence[SurveySummary], wanted: str, order: str) -> list[SurveySummary]:
@@ -107,6 +124,8 @@ def summaries(projects: Projects) -> list[SurveySummary]:
 def summary(project: Project) -> SurveySummary:
     """Return the line of a survey."""
     changed, archived = last_change(project), project.is_archived
+    if project.has_interviews:
+        return _of_interviews(project)._replace(changed=changed, archived=archived)
     try:
         survey = project.survey()
     except IncrowdError as error:
@@ -119,6 +138,17 @@ def summary(project: Project) -> SurveySummary:
     return SurveySummary(
         project.name, survey.name, asked, people, stage, changed, archived, invited
     )
+
+
+def _of_interviews(project: Project) -> SurveySummary:
+    """Return the line of a survey of interviews."""
+    stage, now = interview_stage_of(project), datetime.now(UTC)
+    people = questions = 0
+    title = project.title
+    with suppress(IncrowdError):
+        survey = project.interviews()
+        people, questions = survey.aim.people or 0, len(survey.items)
+    return SurveySummary(project.name, title, questions, people, stage, now, interviews=True)
 
 
 def _unfinished(project: Project, problem: Problem) -> SurveySummary:
@@ -138,6 +168,14 @@ def _unfinished(project: Project, problem: Problem) -> SurveySummary:
 
 def empty(title: str, language: str = LANGUAGE) -> str:
     """Return the text of a survey without questions. language: of the texts that it will have."""
+    return f"{_head(title, language)}crowd = 1000\n\n[privacy]\nepsilon = 1.0\ndelta = 1e-6\n"
+
+
+def interviews_begun(title: str, device: str, language: str = LANGUAGE) -> str:
+    """Return the text of a survey of interviews without questions."""
+    return f"{_head(title, language)}\n[device]\nkind = {quoted(device)}\n"
+
+
+def _head(title: str, language: str) -> str:
     main = "" if language == LANGUAGE else f"language = {quoted(language)}\n"
-    text = f"name = {quoted(title)}\n{main}crowd = 1000\n"
-    return f"{text}\n[privacy]\nepsilon = 1.0\ndelta = 1e-6\n"
+    return f"name = {quoted(title)}\n{main}"

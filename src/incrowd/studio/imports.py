@@ -77,7 +77,7 @@ async def upload(studio: Studio, request: Request) -> Response:
                 file = chosen_file(form)
                 path = folder / "upload" / base_name(file.filename or "")
                 path.parent.mkdir()
-                await _copy(file, path)
+                await copy_upload(file, path)
                 options = {key: text or None for key, text in typed.items()}
                 await asyncio.to_thread(check_unpacked, path)
                 project = await asyncio.to_thread(imported, studio.projects, path, **options)
@@ -97,7 +97,8 @@ def base_name(name: str) -> str:
     return base
 
 
-async def _copy(file: UploadFile, path: Path) -> None:
+async def copy_upload(file: UploadFile, path: Path) -> None:
+    """Write an uploaded file that only this user can read. Raises UsageError if it is too long."""
     path.touch(mode=PRIVATE)
     size = 0
     with path.open("wb") as copy:

@@ -52,7 +52,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 async def show(studio: Studio, request: Request) -> Response:
     """Return the page."""
-    project = studio.project(request)
+    project = studio.any_project(request)
     seen = ""
     with suppress(IncrowdError):  # a survey that cannot be read can still be deleted
         seen = version(await asyncio.to_thread(project.text))
@@ -61,7 +61,7 @@ async def show(studio: Studio, request: Request) -> Response:
 
 async def rename(studio: Studio, request: Request) -> Response:
     """Give the survey another name. Its folder keeps its own."""
-    project, form = studio.project(request), await form_of(request)
+    project, form = studio.any_project(request), await form_of(request)
     title = _typed_title(text_of(form, "title"))
     edit = SetValue(("name",), title)
     await asyncio.to_thread(project.change, edit, expected=expected_version(form))
@@ -70,7 +70,7 @@ async def rename(studio: Studio, request: Request) -> Response:
 
 async def copy(studio: Studio, request: Request) -> Response:
     """Begin a new survey with the text of this one, and open it."""
-    project, form = studio.project(request), await form_of(request)
+    project, form = studio.any_project(request), await form_of(request)
     title = _typed_title(text_of(form, "title"))
     new = await asyncio.to_thread(copied, studio.projects, project, title)
     return RedirectResponse(f"/p/{new.name}/design", 303)
@@ -79,7 +79,7 @@ async def copy(studio: Studio, request: Request) -> Response:
 async def archive(studio: Studio, request: Request) -> Response:
     """Put the survey out of the list, or back into it."""
     form = await form_of(request)
-    studio.project(request).archive(text_of(form, "archived") == "yes")
+    studio.any_project(request).archive(text_of(form, "archived") == "yes")
     return RedirectResponse("/", 303)
 
 
@@ -91,7 +91,7 @@ async def confirm(studio: Studio, request: Request) -> Response:
 async def _confirmation(studio: Studio, request: Request, changed: bool = False) -> Response:
     """Return the page on which the deletion is confirmed. changed: whether more would be lost by
     now than the person has been shown."""
-    project = studio.project(request)
+    project = studio.any_project(request)
     there = await asyncio.to_thread(parts_of, project)
     return render(
         request,
@@ -108,7 +108,7 @@ async def _confirmation(studio: Studio, request: Request, changed: bool = False)
 
 async def delete(studio: Studio, request: Request) -> Response:
     """Delete the survey with everything in its folder, if the person has been shown all of it."""
-    project, form = studio.project(request), await form_of(request)
+    project, form = studio.any_project(request), await form_of(request)
     there = await asyncio.to_thread(parts_of, project)
     if text_of(form, "shown") != shown(there):
         return await _confirmation(studio, request, changed=True)

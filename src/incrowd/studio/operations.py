@@ -50,6 +50,23 @@ class SetValue:
 
 
 @dataclass(frozen=True)
+class SetEntries:
+    """Values of a table of the survey, such as "columns"; None removes one, and the last one that
+    is removed the table."""
+
+    table: str
+    entries: Mapping[str, Any]
+
+    def edit(self, content: Raw) -> None:
+        """Set the values."""
+        before = content.get(self.table)
+        stated = before if isinstance(before, dict) else {}
+        for key, value in self.entries.items():
+            put_value(stated, key, value)
+        put_value(content, self.table, stated or None)
+
+
+@dataclass(frozen=True)
 class AddQuestion:
     """A new question, at the end."""
 

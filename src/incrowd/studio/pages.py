@@ -33,6 +33,16 @@ STEPS = (
     ("watch", phrase("Watch")),
     ("results", phrase("Results")),
 )
+INTERVIEW_STEPS = (
+    ("interview", phrase("Design")),
+    ("answers", phrase("Read")),
+)
+
+
+class ElsewhereError(UsageError):
+    """A page is for another kind of survey than the project has. project: the project."""
+
+    project: Project
 
 
 @dataclass(frozen=True)
@@ -42,9 +52,28 @@ class Studio:
     projects: Projects
     jobs: Jobs
 
-    def project(self, request: Request) -> Project:
+    def any_project(self, request: Request) -> Project:
         """Return the project that the address names. Raises UsageError if there is none."""
         return self.projects.open(request.path_params["name"])
+
+    def project(self, request: Request) -> Project:
+        """Return the project, whose answers are collected. Raises ElsewhereError for one of
+        interviews, in which a device in the person's hand randomizes the answers."""
+        project = self.any_project(request)
+        return _checked(project, not project.has_interviews, "studio.has-interviews")
+
+    def interviews(self, request: Request) -> Project:
+        """Return the project of interviews. Raises ElsewhereError for another one."""
+        project = self.any_project(request)
+        return _checked(project, project.has_interviews, "studio.no-interviews")
+
+
+def _checked(project: Project, belongs: bool, code: str) -> Project:
+    if not belongs:
+        error = ElsewhereError(Problem("survey", code))
+        error.project = project
+        raise error
+    return project
 
 
 StudioHandler = Callable[[Studio, Request], Awaitable[Response]]
@@ -56,6 +85,10 @@ def route(studio: Studio, path: str, handler: StudioHandler, *, methods: tuple[s
     async def handling(request: Request) -> Response:
         try:
             return await handler(studio, request)
+        except ElsewhereError as error:
+            if request.method == "GET" and not is_fragment(request):
+                return render(request, "elsewhere.html", project=error.project)
+            return error_response(request, error)
         except (IncrowdError, OSError) as error:
             return error_response(request, error)
         except HTTPException as error:  # a form that cannot be read, or is too long
@@ -138,7 +171,8 @@ def render(request: Request, template: str, *, status: int = 200, **parts: Any) 
     problems of an error, `date` for days, `moment` for days with a time, and `back`, the address of
     the page, beside their parts.
     """
-    language = language_of(request)
+    language, project = language_of(request), parts.get("project")
+    of_interviews = isinstance(project, Project) and project.has_interviews
     html = (
         templates(__package__)
         .get_template(template)
@@ -148,7 +182,7 @@ def render(request: Request, template: str, *, status: int = 200, **parts: Any) 
                 "_": partial(_translate, language),
                 "language": language,
                 "languages": LANGUAGES,
-                "steps": STEPS,
+                "steps": INTERVIEW_STEPS if of_interviews else STEPS,
                 "path": request.url.path,
                 "lines_of": partial(lines, language=language),
                 "date": partial(day, language=language),

@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,14 +30,18 @@ from incrowd.files import (
     settle,
     write_bytes,
 )
+from incrowd.interviews.survey import InterviewSurvey
 from incrowd.reports.locking import locked
 from incrowd.studio.document import Mark, Operation, SurveyDocument, apply, in_toml, version
 from incrowd.survey import Survey
+from incrowd.survey.surveys import INTERVIEWS as DEVICE
 from incrowd.survey.surveys import survey_in
 from incrowd.survey.toml import MOST_BYTES
 
 SURVEY = "survey.toml"
 PLAN = "plan.json"
+INTERVIEWS = "interviews.parquet"  # answers of interviews, as `incrowd read` writes them
+TYPED = "answers"  # with which the name of the file begins that they are read from
 STUDIO = ".studio"
 ARCHIVED = "archived"  # in the hidden folder
 FORMER = f"{STUDIO}/former"  # the name of the project that this one is a new version of
@@ -90,6 +95,17 @@ class Project:
         return self.path / PLAN
 
     @property
+    def has_interviews(self) -> bool:
+        """Whether a device in the person's hand randomizes the answers. If the file is not TOML at
+        the moment, the newest version that is decides."""
+        with suppress(UsageError):
+            text = self.text()
+            for each in chain((SurveyDocument(text),), self.history()) if DEVICE in text else ():
+                with suppress(SurveyError):
+                    return DEVICE in each.content
+        return False
+
+    @property
     def hidden(self) -> Path:
         """The folder of what only the studio reads."""
         return self.path / STUDIO
@@ -123,6 +139,21 @@ class Project:
     def survey(self) -> Survey:
         """Return the survey. Raises SurveyError with every mistake."""
         return Survey.load(self.survey_path)
+
+    def interviews(self) -> InterviewSurvey:
+        """Return the survey of interviews. Raises SurveyError with every mistake."""
+        return InterviewSurvey.load(self.survey_path)
+
+    @property
+    def typed_answers(self) -> Path | None:
+        """The file of answers that was added last."""
+        files = (each for each in self.path.glob(f"{TYPED}*.*") if each.is_file())
+        return max(files, key=lambda each: each.stat().st_mtime, default=None)
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether answers of interviews are here."""
+        return self.typed_answers is not None or (self.path / INTERVIEWS).exists()
 
     def text(self) -> str:
         """Return the text of the survey file. Raises UsageError if it cannot be read."""

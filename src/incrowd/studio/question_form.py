@@ -288,11 +288,14 @@ def _put_missing(wanted: Raw, form: FormData) -> None:
         put(wanted, "missing", before if same else codes or None)
 
 
-def put_words(wanted: Raw, form: FormData, keys: Sequence[str], main: str) -> None:
-    """Set the texts that a form shows, in the languages of the survey."""
+def put_words(
+    wanted: Raw, form: FormData, keys: Sequence[str], main: str, prefix: str = ""
+) -> None:
+    """Set the texts that a form shows, in the languages of the survey. prefix: before the keys in
+    the names of the fields."""
     tags = str(form.get("tags", "")).split()
     for key in keys:
-        put(wanted, key, _words(form, key, tags, main, wanted.get(key)))
+        put(wanted, key, _words(form, f"{prefix}{key}", tags, main, wanted.get(key)))
 
 
 def put(wanted: Raw, key: str, value: Any, *, keep: bool = False) -> None:

@@ -31,6 +31,8 @@ StageName = Literal[
     "closed",
     "answered",
     "released",
+    "designed",
+    "read",
 ]
 STAGES: Mapping[StageName, Phrase] = {
     "broken": phrase("Needs a correction"),
@@ -42,6 +44,8 @@ STAGES: Mapping[StageName, Phrase] = {
     "closed": phrase("Closed since {date}"),
     "answered": phrase("Reports are here"),
     "released": phrase("Released on {date}"),
+    "designed": phrase("Ready for interviews"),
+    "read": phrase("Answers are here"),
 }
 
 CHANGING = ("*", "rehearsal/*", "collector/opened/*")  # whose time is that of a change
@@ -65,6 +69,8 @@ NEXT: Mapping[StageName, NextStep] = {
     "closed": NextStep("watch", phrase("See whether the release has arrived")),
     "answered": NextStep("results", phrase("Read the results")),
     "released": NextStep("results", phrase("Read the results")),
+    "designed": NextStep("answers", phrase("Read the answers")),
+    "read": NextStep("answers", phrase("Read the answers")),
 }
 REHEARSED = NextStep("publish", phrase("Publish it"))  # in the place of "certified"
 
@@ -114,6 +120,17 @@ def stage_of(project: Project, survey: Survey, now: datetime | None = None) -> S
     if any((*project.path.glob(f"reports*{ENDING}"), *project.path.glob("tally*"))):
         return stage("answered")
     return stage("certified" if plan_file(project, survey).state == "current" else "draft")
+
+
+def interview_stage_of(project: Project) -> SurveyStage:
+    """Return the stage of a survey of interviews, also of one that cannot be used yet."""
+    try:
+        if "question" not in project.document().content:
+            return SurveyStage("empty")
+        project.interviews()
+    except IncrowdError as error:
+        return SurveyStage("broken", problem=error.problems[0])
+    return SurveyStage("read" if project.has_answers else "designed")
 
 
 def _collection(
