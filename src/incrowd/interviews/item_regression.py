@@ -315,7 +315,7 @@ class ItemRegression(views.Result):
         lines = [
             (
                 each.where or translatable("interview_models.as-observed"),
-                each.answer,
+                *self._answer(each.answer),
                 *_percents((each.estimate, each.standard_error), places),
                 between(*_percents((each.low, each.high), places)),
             )
@@ -323,13 +323,13 @@ class ItemRegression(views.Result):
         ]
         headings = (
             translatable("interviews.interviews-column"),
-            translatable("estimation.answer-column"),
+            *self._answer(translatable("estimation.answer-column")),
             translatable("interview_models.percent"),
             ERROR,
             INTERVAL,
         )
         title = translatable("interview_models.shares-title")
-        return Numbers(title, headings, tuple(lines), spaces=2)
+        return Numbers(self._of_yes(title), headings, tuple(lines), spaces=2)
 
     def _effects(self) -> Numbers:
         places = places_of(each.standard_error for each in self.effects)
@@ -337,7 +337,7 @@ class ItemRegression(views.Result):
             (
                 each.column,
                 each.change or translatable("interview_models.per-unit"),
-                each.answer,
+                *self._answer(each.answer),
                 *_percents((each.estimate, each.standard_error), places),
                 between(*_percents((each.low, each.high), places)),
                 p_text(each.p_value),
@@ -347,14 +347,24 @@ class ItemRegression(views.Result):
         headings = (
             translatable("interviews.name-column"),
             translatable("interview_models.change"),
-            translatable("estimation.answer-column"),
+            *self._answer(translatable("estimation.answer-column")),
             translatable("estimation.percentage-points"),
             ERROR,
             INTERVAL,
             "p",
         )
         title = translatable("interview_models.effects-title")
-        return Numbers(title, headings, tuple(lines), spaces=2)
+        return Numbers(self._of_yes(title), headings, tuple(lines), whole=(INTERVAL,), spaces=2)
+
+    def _answer(self, text: str) -> tuple[str, ...]:
+        """Return a cell of the column of answers, which a logistic model does not need."""
+        return () if self.model == "logistic" else (text,)
+
+    def _of_yes(self, title: str) -> str:
+        """Return a title, with the only answer that is shown."""
+        if self.model != "logistic":
+            return title
+        return translatable("interview_models.of-answer", title=title, answer=self.answers[YES])
 
     def _notes(self) -> Iterator[str]:
         if self.references:
