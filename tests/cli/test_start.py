@@ -16,6 +16,7 @@ from incrowd.collection.device.connection import Patience
 from incrowd.collection.device.crowd import AT_ONCE
 from incrowd.drafts.examples import EXAMPLES
 from incrowd.drafts.new_survey import OFFERED
+from incrowd.interviews.devices import DEVICES
 from incrowd.planner.solving import UNKNOWNS
 from incrowd.studio.ready_surveys import READY_SURVEYS
 from incrowd.survey import formulas, question
@@ -129,6 +130,7 @@ def test_words_of_options_are_those_of_the_library():
         "READY": tuple(each.name for each in READY_SURVEYS),
         "EXAMPLES": tuple(EXAMPLES),
         "PROTECTIONS": tuple(OFFERED),
+        "DEVICES": tuple(DEVICES),
     }
     assert {name: getattr(words, name) for name in library} == library
 

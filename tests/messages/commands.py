@@ -126,6 +126,8 @@ CASES = {
     "interviews with ids": lambda folder: command(
         "check", file(folder, "s.toml", INTERVIEWS), file(folder, "a.csv", "a\nyes\n"), "--id", "n"
     ),
+    "new interviews: people": new("--device", "die", "--people", "100"),
+    "new interviews: no question": new("--device", "die"),
     "a survey without answers": lambda folder: command("check", survey_file(folder)),
     "interviews regress: not values": lambda _: command(*REGRESS, "--at", "age"),
     "init: invited people without a share": init("--invited", "450"),

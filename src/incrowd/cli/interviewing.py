@@ -84,9 +84,9 @@ def read(
 ) -> None:
     """Read interviews whose answers a die or cards randomized. Nothing is randomized again.
 
-    The device may also be a spinner, a coin, or a birthday. Shows how many reports of each kind arrived, beside the shares that
-    the design can produce, and all other columns. The file has the survey as well: `incrowd
-    interviews` needs nothing else.
+    The device may also be a spinner, a coin, or a birthday. Shows how many reports of each kind
+    arrived, beside the shares that the design can produce, and all other columns. The file has the
+    survey as well: `incrowd interviews` needs nothing else.
 
     \b
     Example:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -13,9 +13,16 @@ import typer
 
 import incrowd
 from incrowd.cli.completion import one_of
-from incrowd.cli.console import error_lines, print_json, print_line, say, wants_json
+from incrowd.cli.console import (
+    error_lines,
+    print_json,
+    print_line,
+    printed_as_json,
+    say,
+    wants_json,
+)
 from incrowd.cli.options import AsJson, choice, make_folder, share
-from incrowd.cli.words import EXAMPLES, PROTECTIONS, READY
+from incrowd.cli.words import DEVICES, EXAMPLES, PROTECTIONS, READY
 from incrowd.errors import UsageError, quantity
 from incrowd.files import is_stream, replaced, write_text
 
@@ -32,6 +39,12 @@ ABOUT = f"""\
 1 of 4. What is the survey called? Press Enter for "{NAME}".
         Or type the name of a ready survey, with its questions:
         {", ".join(READY)}"""
+ABOUT_INTERVIEWS = f'1 of 2. What is the survey called? Press Enter for "{NAME}".'
+QUESTIONS_BY_HAND = """\
+2 of 2. What do you want to ask? One question on each line, with its answers, such as
+          Do you smoke? yes / no
+          Which party did you vote for? red / green / blue
+        An empty line ends the list."""
 QUESTIONS = """\
 2 of 4. What do you want to ask? One question on each line, with its answers, such as
           Do you smoke? yes / no
@@ -65,6 +78,10 @@ def new(
     protection: Annotated[
         str | None, choice("--protection", PROTECTIONS, "strong, moderate or weak.")
     ] = None,
+    device: Annotated[
+        str | None,
+        choice("--device", DEVICES, f"For interviews: what randomizes, {', '.join(DEVICES)}."),
+    ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Ask nothing: use the default for everything not given.")
     ] = False,
@@ -76,9 +93,13 @@ def new(
     A question that an option answers is not asked. With --yes, nothing is asked; if no question is
     given either, the survey is the ready survey `health`.
 
+    With --device, the survey is one of interviews, in which a device in the person's hand
+    randomizes: only its name and its questions are asked.
+
     \b
     Example:
       incrowd new
+      incrowd new --device die --name Smoking --question "Do you smoke? yes / no"
       incrowd new --name Smoking --question "Do you smoke? yes / no" --people 2000 --yes
       incrowd new --ready works-council --people 400 --yes
     """
@@ -87,6 +108,10 @@ def new(
 
     if output.exists() and not force and not is_stream(output):
         raise UsageError.of("-o", "cli.exists", path=str(output))
+    if device:
+        others = {"ready": ready, "people": people, "expected": expected, "protection": protection}
+        _new_interviews(output, device, name, question, others, yes, json)
+        return
     if ready and question:
         raise UsageError.of("--ready", "cli.ready-and-questions", value=ready)
     if yes and not question and not ready:
@@ -121,6 +146,35 @@ def new(
     say(f"next: {following}")
 
 
+def _new_interviews(
+    output: Path,
+    device: str,
+    name: str | None,
+    question: list[str] | None,
+    others: Mapping[str, object],
+    yes: bool,
+    json: bool,
+) -> None:
+    """Write a survey of interviews. others: options that it does not have."""
+    from incrowd.interviews.new_interviews import NewInterviews
+
+    for option, value in others.items():
+        if value is not None:
+            raise UsageError.of(f"--{option}", "cli.not-with-device", value=value)
+    if yes and not question:
+        raise UsageError.of("--question", "cli.missing-argument")
+    name = name or (NAME if yes else _asked("--name", ABOUT_INTERVIEWS, str) or NAME)
+    text = NewInterviews(name, device, _questions(question, QUESTIONS_BY_HAND)).toml
+    survey = incrowd.InterviewSurvey.of(tomllib.loads(text))
+    write_text(output, text)
+    following = shlex.join(["incrowd", "check", str(output)])
+    ids = [each.id for each in survey.items]
+    facts = {"output": str(output), "survey": text, "questions": ids, "next": following}
+    if not printed_as_json(json, facts, None):
+        say(f"wrote {output}: {quantity(len(ids), 'questions')} for interviews, device: {device}")
+        say(f"next: {following}")
+
+
 def _typed(option: str) -> str:
     """Return the next line of the input. Raises UsageError at its end."""
     if sys.stdin.isatty() and not wants_json():
@@ -153,7 +207,7 @@ def _about(name: str | None, has_questions: bool, yes: bool) -> tuple[str | None
     return (None, typed) if typed in READY and not has_questions else (typed, None)
 
 
-def _questions(given: list[str] | None) -> tuple[DraftQuestion, ...]:
+def _questions(given: list[str] | None, prompt: str = QUESTIONS) -> tuple[DraftQuestion, ...]:
     """Return the questions that are given, or ask for them."""
     from incrowd.drafts.new_survey import questions_in, type_text, with_unique_ids
 
@@ -162,7 +216,7 @@ def _questions(given: list[str] | None) -> tuple[DraftQuestion, ...]:
 
     if given:
         return with_unique_ids([each for text in given for each in questions_in(text)])
-    more = _asked("--question", QUESTIONS, questions_in)
+    more = _asked("--question", prompt, questions_in)
     questions = more
     while more:
         understood = "; ".join(type_text(each) for each in more)

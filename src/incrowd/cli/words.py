@@ -13,4 +13,5 @@ AT_ONCE = 8  # devices of --each-row
 PATIENCE = 120.0  # seconds
 READY = ("health", "works-council", "harassment", "sensitive-behavior", "students", "telemetry")
 EXAMPLES = ("health", "department", "interviews")
+DEVICES = ("die", "spinner", "cards", "coin", "birthday")
 PROTECTIONS = ("strong", "moderate", "weak")
