@@ -85,6 +85,7 @@ _ALIASES = {
         (
             "AnalysisName",
             "Family",
+            "OutcomeErrors",
             "Penalty",
             "PlotLibrary",
             "PostprocessingMethod",

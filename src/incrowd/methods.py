@@ -16,6 +16,7 @@ Penalty = Literal["firth"]
 RegressionMethod = Literal["table", "pairs", "likelihood"]
 PostprocessingMethod = Literal["simplex", "likelihood", "consistent"]
 SimultaneousMethod = Literal["max-t", "bonferroni"]
+OutcomeErrors = Literal["observed", "robust", "cluster"]
 
 THIS_MACHINE = "local[*]"  # for Spark: all cores
 
@@ -24,6 +25,7 @@ PENALTIES: tuple[Penalty, ...] = get_args(Penalty)
 REGRESSION_METHODS: tuple[RegressionMethod, ...] = get_args(RegressionMethod)
 POSTPROCESSING_METHODS: tuple[PostprocessingMethod, ...] = get_args(PostprocessingMethod)
 SIMULTANEOUS_METHODS: tuple[SimultaneousMethod, ...] = get_args(SimultaneousMethod)
+OUTCOME_ERRORS: tuple[OutcomeErrors, ...] = get_args(OutcomeErrors)
 
 OptionKind = Literal["question", "questions", "word", "figure", "line", "flag", "scores"]
 Label = Mapping[str, str]  # language -> text

@@ -17,6 +17,7 @@ from tests.messages import (
     exchange,
     files,
     interview_models,
+    interview_outcomes,
     interviews,
     invitations,
     inviter,
@@ -58,6 +59,7 @@ TABLES = (
         exchange,
         interviews,
         interview_models,
+        interview_outcomes,
     ),
 )
 

@@ -55,6 +55,7 @@ LOCAL = {
     "randomize": "randomize plan.json answers.csv -o reports.parquet",
     "read": "read interviews.toml interviews.csv -o interviews.parquet",
     "interviews show": "interviews show interviews.parquet -o shown.html",
+    "interviews outcome": "interviews outcome interviews.parquet age~ill -o outcome.html",
     "interviews regress": "interviews regress interviews.parquet ill~1 -o regressed.html",
     "tally": "tally plan.json reports.parquet -o tally.json",
     "simulate": "simulate survey.toml answers.csv --trials 20 --seed 1",

@@ -26,6 +26,7 @@ from incrowd.cli.options import (
 )
 from incrowd.errors import UsageError, quantity
 from incrowd.files import checked_ending
+from incrowd.methods import FAMILIES, OUTCOME_ERRORS, Family, OutcomeErrors
 
 if TYPE_CHECKING:
     from incrowd.interviews.answers import InterviewAnswers
@@ -225,6 +226,76 @@ def regress(
             weighted=not unweighted,
         )
     show_result(model, json, output, language)
+
+
+@app.command()
+def outcome(
+    interviews: InterviewsFile,
+    formula: Annotated[
+        str, typer.Argument(metavar="FORMULA", help='Such as "civic ~ age + age^2 + armed".')
+    ],
+    family: Annotated[
+        Family | None,
+        choice("--family", FAMILIES, "logistic or linear; by default chosen by the outcome."),
+    ] = None,
+    item: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORMULA",
+            help='Model of the randomized question, such as "armed ~ age"; by default the same '
+            "predictors.",
+        ),
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reference", help="Reference of a column of names, as COLUMN=NAME; repeatable."
+        ),
+    ] = None,
+    intercepts: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Groups with random intercepts, such as villages."),
+    ] = None,
+    errors: Annotated[
+        OutcomeErrors | None,
+        choice(
+            "--errors",
+            OUTCOME_ERRORS,
+            "observed, robust or cluster; by default chosen by weights and clusters.",
+        ),
+    ] = None,
+    output: Outputs = None,
+    language: Language = None,
+    json: AsJson = False,
+) -> None:
+    """Model an openly asked outcome by columns and by a randomized question.
+
+    Nobody's true answer is known: the likelihood sums over the true answers. The randomized
+    question may be in interactions, such as armed:female.
+
+    \b
+    Example:
+      incrowd interviews outcome interviews.parquet "civic ~ age + age^2 + female + armed"
+      incrowd interviews outcome interviews.parquet "income ~ age + armed" --intercepts village
+
+    The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx, .docx, or .R.
+    """
+    from incrowd.interviews.outcome_models import regress_outcome  # slow to load
+
+    check_outputs(output or [], interviews)
+    references = {name: v for text in reference or [] for name, v in _values("--reference", text)}
+    answers = load_interviews(interviews)
+    with working("fitting the model"):
+        result = regress_outcome(
+            answers,
+            formula,
+            family=family,
+            item=item,
+            reference=references,
+            intercepts=intercepts,
+            errors=errors,
+        )
+    show_result(result, json, output, language)
 
 
 def _values(option: str, text: str) -> list[tuple[str, str]]:

@@ -20,8 +20,10 @@ _HOMES = {
     "InterviewAnswers": "answers",
     "InterviewOverview": "arrivals",
     "ItemRegression": "item_regression",
+    "OutcomeRegression": "outcome_regression",
     "overview": "arrivals",
     "regress": "regression",
+    "regress_outcome": "outcome_models",
 }
 
 __all__ = sorted(_HOMES)

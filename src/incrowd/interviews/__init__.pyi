@@ -5,4 +5,6 @@ from incrowd.interviews.arrivals import InterviewOverview as InterviewOverview
 from incrowd.interviews.arrivals import overview as overview
 from incrowd.interviews.columns import Factor as Factor
 from incrowd.interviews.item_regression import ItemRegression as ItemRegression
+from incrowd.interviews.outcome_models import regress_outcome as regress_outcome
+from incrowd.interviews.outcome_regression import OutcomeRegression as OutcomeRegression
 from incrowd.interviews.regression import regress as regress

@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import product
-from typing import Literal
 
 import numpy as np
 import scipy
 
 from incrowd.interviews.hidden import HiddenAnswerModel, LikelihoodValue, maximized
 from incrowd.interviews.intercepts import InterceptFit, fit_intercepts
+from incrowd.methods import OutcomeErrors
 
-Errors = Literal["observed", "robust", "cluster"]
 LARGEST = 25.0  # of a log odds in units of its column: the estimates diverge
 FLAT = 1e-9  # of the curvature of the mean log-likelihood: it does not determine a parameter
 EDGE = 1e-5  # of an unknown probability: it is 0 or 1
@@ -58,7 +57,7 @@ def fit_hidden_answers(
     *,
     weights: np.ndarray | None = None,
     clusters: np.ndarray | None = None,
-    errors: Errors = "observed",
+    errors: OutcomeErrors = "observed",
     groups: np.ndarray | None = None,
 ) -> HiddenAnswerFit:
     """Maximize the likelihood of a model with a hidden answer.
@@ -161,7 +160,7 @@ def undetermined(fit: HiddenAnswerFit) -> list[int]:
 
 def _odds(model: HiddenAnswerModel, parameters: np.ndarray) -> np.ndarray:
     """Return the sizes of coefficients of log odds in units of their columns; 0 for others."""
-    sizes = np.abs(parameters * model.scale)
+    sizes: np.ndarray = np.abs(parameters * model.scale)
     sizes[model.ends[1] :] = 0.0
     if model.outcome and model.outcome.family == "linear":
         sizes[: model.ends[0]] = 0.0

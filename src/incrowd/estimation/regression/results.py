@@ -452,9 +452,9 @@ class Regression(views.Result):
         return [
             (
                 each.term,
-                _text(each.estimate),
-                _text(each.standard_error) if each.bounded else "",
-                _interval(each.low, each.high, -math.inf, _text),
+                coefficient_text(each.estimate),
+                coefficient_text(each.standard_error) if each.bounded else "",
+                _interval(each.low, each.high, -math.inf, coefficient_text),
                 *ratio,
                 p_text(each.p_value),
             )
@@ -657,7 +657,8 @@ def p_text(p: float | None) -> str:
     return NumberText("<0.001" if p < LEAST_P else f"{p:.3f}")
 
 
-def _text(value: float) -> str:
+def coefficient_text(value: float) -> str:
+    """Return a coefficient or its error with three decimals, or with one if it is large."""
     return NumberText(f"{value:.3f}" if abs(value) < 1000 else f"{value:,.1f}")
 
 
@@ -701,13 +702,18 @@ def _exp(value: float) -> float:
 
 
 def coefficients(
-    names: list[str], beta: np.ndarray, covariance: np.ndarray
+    names: list[str], beta: np.ndarray, covariance: np.ndarray, degrees: float = math.inf
 ) -> tuple[Coefficient, ...]:
-    """Return coefficients with normal 95% intervals, and the p-values of Wald's test."""
+    """Return coefficients with 95% intervals, and the p-values of Wald's test.
+
+    degrees: of freedom of the t distribution, which is normal for infinitely many.
+    """
     errors = np.sqrt(np.maximum(np.diagonal(covariance), 0))
-    reach = float(scipy.special.ndtri((1 + LEVEL) / 2)) * errors
-    ratios = np.abs(beta) / np.maximum(errors, 1e-300)
-    columns = (beta, errors, beta - reach, beta + reach, 2 * scipy.special.ndtr(-ratios))
+    ratios, normal = -np.abs(beta) / np.maximum(errors, 1e-300), math.isinf(degrees)
+    level, special = (1 + LEVEL) / 2, scipy.special
+    reach = float(special.ndtri(level) if normal else special.stdtrit(degrees, level)) * errors
+    tails = special.ndtr(ratios) if normal else special.stdtr(degrees, ratios)
+    columns = (beta, errors, beta - reach, beta + reach, 2 * tails)
     rows = np.column_stack(columns).tolist()
     return tuple(Coefficient(name, *row) for name, row in zip(names, rows, strict=True))
 

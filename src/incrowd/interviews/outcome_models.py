@@ -1,0 +1,416 @@
+"""Models of an openly asked outcome that a randomized item predicts, from a formula."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy
+
+from incrowd.catalog.sentences import likely
+from incrowd.errors import UsageError
+from incrowd.estimation.intervals import HALF_WIDTH
+from incrowd.estimation.regression.results import Coefficient, coefficients
+from incrowd.interviews.answers import InterviewAnswers
+from incrowd.interviews.columns import Factor
+from incrowd.interviews.covariates import (
+    IS_LEVEL,
+    ModelMatrix,
+    OpenColumns,
+    complete,
+    model_matrix,
+    rows_of,
+)
+from incrowd.interviews.formula import INTERCEPT, ParsedFormula, parse_formula
+from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
+from incrowd.interviews.items import MISSING, ReportedItem
+from incrowd.interviews.outcome_regression import GroupVariation, OutcomeRegression
+from incrowd.interviews.predictor import (
+    HiddenAnswerFit,
+    fit_hidden_answers,
+    mean_differences,
+    undetermined,
+)
+from incrowd.methods import FAMILIES, OUTCOME_ERRORS, Family, OutcomeErrors
+
+GOLDEN = (math.sqrt(5) - 1) / 2  # its multiples, modulo 1, are spread evenly and without a period
+LOGISTIC_VARIANCE = math.pi**2 / 3
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeData:
+    """What a formula and answers give: a model, and the interviews that it uses.
+
+    named: the outcome in words. used: bool, shape (all interviews,).
+    """
+
+    model: HiddenAnswerModel
+    named: str
+    item: str
+    answers: tuple[str, ...]
+    matrix: ModelMatrix
+    item_matrix: ModelMatrix
+    used: np.ndarray
+
+
+def regress_outcome(
+    answers: InterviewAnswers,
+    formula: str,
+    *,
+    family: Family | None = None,
+    item: str | None = None,
+    reference: Mapping[str, str] | None = None,
+    intercepts: str | None = None,
+    errors: OutcomeErrors | None = None,
+) -> OutcomeRegression:
+    """Model an openly asked outcome by covariates and by a randomized item.
+
+    Nobody's true answer is known, but its probability is, given the report, the outcome, and the
+    covariates. The likelihood sums over the true answers, and its maximum is returned.
+
+    Parameters
+    ----------
+    answers : InterviewAnswers
+        The interviews.
+    formula : str
+        The outcome and its predictors, one of which is the item, such as "civic ~ age + armed" or
+        "civic ~ age + armed + armed:female".
+    family : {"logistic", "linear"}, optional
+        By default logistic for an outcome with two values, otherwise linear.
+    item : str, optional
+        The model of the item, such as "armed ~ age + region"; by default the covariates of the
+        outcome.
+    reference : mapping of str to str, optional
+        For columns of categories and for the item, the level that the others are compared with. For
+        a logistic model, also the level of the outcome that counts as 0.
+    intercepts : str, optional
+        A column of groups, such as villages or interviewers, whose outcomes differ by a random
+        intercept.
+    errors : {"observed", "robust", "cluster"}, optional
+        By default "cluster" if the survey names a column of clusters, otherwise "robust" with
+        weights, and "observed" without.
+
+    Returns
+    -------
+    OutcomeRegression
+        Interviews without a report, the outcome, or a predictor are left out.
+
+    Raises
+    ------
+    UsageError
+        For formulas that cannot be read or computed, options that do not go together, and
+        interviews that do not determine the coefficients.
+
+    References
+    ----------
+    Blair, Imai, and Zhou (2015), section 4.2. Proof:
+    docs/interviews-mathematics.md#hidden-answers.
+
+    Examples
+    --------
+    See `OutcomeRegression`.
+    """
+    kinds = {"family": (family, FAMILIES), "errors": (errors, OUTCOME_ERRORS)}
+    for field, (word, choices) in kinds.items():
+        if word is not None and word not in choices:
+            raise UsageError.of(field, "shared.use-one-of", value=word, choices=choices)
+    parsed = parse_formula(formula)
+    id = _item_of(answers, parsed)
+    item_formula = _item_formula(parsed, id, item)
+    clusters = _groups(answers, answers.survey.columns.cluster)
+    groups = _groups(answers, intercepts)
+    errors = _checked_errors(answers, errors, intercepts)
+    keep = np.ones(answers.people, bool)
+    for each in (groups, clusters if errors == "cluster" else None):
+        keep &= True if each is None else each >= 0
+    data = outcome_data(
+        answers, parsed, item_formula, keep, id=id, family=family, reference=reference or {}
+    )
+    if groups is not None:
+        data = replace(data, model=replace(data.model, shifted="outcome"))
+    weights = None if answers.weights is None else answers.weights[data.used]
+    if groups is not None and len(np.unique(groups[data.used])) < 2:
+        raise UsageError.of("intercepts", "interview_outcomes.few-groups", value=intercepts)
+    fit = fit_hidden_answers(
+        data.model,
+        weights=weights,
+        clusters=_numbered(clusters, data.used),
+        errors=errors,
+        groups=_numbered(groups, data.used),
+    )
+    if not fit.determined:
+        value, terms = str(parsed), [_labels(data)[place] for place in undetermined(fit)]
+        terms = [term for term in terms if term != INTERCEPT] or terms
+        raise UsageError.of(
+            "formula", "interview_outcomes.not-determined", value=value, terms=terms
+        )
+    degrees = math.inf if errors != "cluster" or clusters is None else _degrees(clusters, data.used)
+    return _result(answers, data, fit, errors, degrees, weights, intercepts)
+
+
+def outcome_data(
+    answers: InterviewAnswers,
+    formula: ParsedFormula,
+    item_formula: ParsedFormula,
+    keep: np.ndarray,
+    *,
+    id: str,
+    family: Family | None,
+    reference: Mapping[str, str],
+) -> OutcomeData:
+    """Return the model of a formula. keep: which interviews may be used. id: of the item."""
+    item, names = answers.item(id), tuple(answers.survey.item(id).design.answers)
+    values, named, family = _outcome(answers, formula.outcome, family, reference)
+    columns: OpenColumns = {name: answers.column(name) for name in answers.names}
+    # No one's answer is known, so that the columns are those of each possible answer in turn.
+    spread = np.floor(np.arange(answers.people) * GOLDEN % 1 * len(names)).astype(int)
+    with_item: OpenColumns = {**columns, id: Factor(names, spread)}
+    keep = keep & (item.reported != MISSING) & np.isfinite(values)
+    keep = keep & complete(columns, item_formula.columns, answers.people)
+    chosen = {name: level for name, level in reference.items() if name != formula.outcome}
+    matrix = model_matrix(formula, with_item, keep, reference={id: names[0]} | chosen)
+    of_item = {name: level for name, level in chosen.items() if name in item_formula.columns}
+    item_matrix = model_matrix(item_formula, columns, matrix.used, reference=of_item)
+    used = matrix.used
+    if np.ptp(values[used]) == 0:
+        same = f"{values[used][0]:g}"
+        raise UsageError.of(
+            "formula", "interview_outcomes.constant", value=formula.outcome, same=same
+        )
+    mine = {name: rows_of(column, used) for name, column in columns.items()}
+    rows = int(used.sum())
+    designs = [matrix.at({**mine, id: Factor(names, np.full(rows, a))}) for a in range(len(names))]
+    reported = ReportedItem(item.reported[used], item.group[used], item.matrices)
+    outcome = ObservedOutcome(family, values[used], np.stack(designs))
+    model = HiddenAnswerModel(reported, item_matrix.values, outcome)
+    return OutcomeData(model, named, id, names, matrix, item_matrix, used)
+
+
+def _item_of(answers: InterviewAnswers, formula: ParsedFormula) -> str:
+    """Return the id of the only randomized item among the predictors."""
+    ids = [each.id for each in answers.survey.items]
+    among = [name for name in formula.columns if name in ids]
+    columns = [*answers.names, *ids]
+    for name in formula.columns:
+        if name not in columns:
+            hint = likely(name, columns)
+            raise UsageError.of(
+                "formula", "interview_models.unknown-column", value=name, hint=hint, columns=columns
+            )
+    if formula.outcome in ids:
+        command = f"incrowd interviews regress INTERVIEWS {str(formula)!r}"
+        raise UsageError.of(
+            "formula", "interview_outcomes.randomized", value=formula.outcome, command=command
+        )
+    if len(among) != 1:
+        code = "interview_outcomes.several-items" if among else "interview_outcomes.no-item"
+        raise UsageError.of("formula", code, value=formula.text, items=among or ids)
+    return among[0]
+
+
+def _item_formula(formula: ParsedFormula, id: str, text: str | None) -> ParsedFormula:
+    """Return the model of the item: what is requested, or all terms without the item."""
+    if text is None:
+        terms = [t for t in formula.terms if not any(id in part.columns for part in t)]
+        plain = ParsedFormula("", id, tuple(terms))
+        return replace(plain, text=str(plain))
+    parsed = parse_formula(text)
+    if parsed.outcome != id:
+        raise UsageError.of("item", "interview_outcomes.another-item", value=text, item=id)
+    if id in parsed.columns or formula.outcome in parsed.columns:
+        name = id if id in parsed.columns else formula.outcome
+        raise UsageError.of("item", "interview_outcomes.of-itself", value=text, name=name)
+    return parsed
+
+
+def _outcome(
+    answers: InterviewAnswers, name: str, family: Family | None, reference: Mapping[str, str]
+) -> tuple[np.ndarray, str, Family]:
+    """Return the values of the outcome, nan if missing, its name in words, and the family."""
+    if name not in answers.names:
+        names = [*answers.names]
+        hint = likely(name, names)
+        raise UsageError.of(
+            "formula", "interview_outcomes.no-outcome", value=name, hint=hint, columns=names
+        )
+    column = answers.column(name)
+    if isinstance(column, Factor):
+        return _two_levels(column, name, family, reference)
+    two = set(np.unique(column[~np.isnan(column)])) <= {0.0, 1.0}
+    if family == "logistic" and not two:
+        odd = next(value for value in column if value not in (0.0, 1.0) and not np.isnan(value))
+        raise UsageError.of("family", "interview_outcomes.not-two", value=name, number=float(odd))
+    return column, name, family or ("logistic" if two else "linear")
+
+
+def _two_levels(
+    column: Factor, name: str, family: Family | None, reference: Mapping[str, str]
+) -> tuple[np.ndarray, str, Family]:
+    """Return the values of an outcome with two names."""
+    if family == "linear" or len(column.levels) != 2:
+        linear = family == "linear"
+        code = "interview_outcomes.names" if linear else "interview_outcomes.not-two-levels"
+        raise UsageError.of("formula", code, value=name, levels=[*column.levels])
+    zero = reference.get(name, column.levels[0])
+    if zero not in column.levels:
+        hint = likely(zero, column.levels)
+        raise UsageError.of(
+            ("reference", name),
+            "interview_models.unknown-reference",
+            value=zero,
+            hint=hint,
+            levels=[*column.levels],
+        )
+    counted = next(level for level in column.levels if level != zero)
+    values = np.where(column.codes >= 0, column.codes == column.levels.index(counted), np.nan)
+    return values, f"{name}{IS_LEVEL}{counted}", "logistic"
+
+
+def _groups(answers: InterviewAnswers, name: str | None) -> np.ndarray | None:
+    """Return the number of each interview's group, `MISSING` where there is none."""
+    if name is None:
+        return None
+    if name not in answers.columns:
+        names = [*answers.names]
+        raise UsageError.of(
+            "intercepts",
+            "interview_models.unknown-column",
+            value=name,
+            hint=likely(name, names),
+            columns=names,
+        )
+    column = answers.column(name)
+    if isinstance(column, Factor):
+        return column.codes
+    numbers = np.unique(column, return_inverse=True)[1]
+    return np.where(np.isnan(column), MISSING, numbers)
+
+
+def _numbered(groups: np.ndarray | None, used: np.ndarray) -> np.ndarray | None:
+    """Return the groups of the interviews that are used, numbered without gaps."""
+    return None if groups is None else np.unique(groups[used], return_inverse=True)[1]
+
+
+def _degrees(clusters: np.ndarray, used: np.ndarray) -> int:
+    """Return the degrees of freedom of intervals from the spread of clusters."""
+    return len(np.unique(clusters[used])) - 1
+
+
+def _checked_errors(
+    answers: InterviewAnswers, errors: OutcomeErrors | None, intercepts: str | None
+) -> OutcomeErrors:
+    """Return the kind of errors. Raises UsageError for one that does not hold."""
+    columns = answers.survey.columns
+    weight, cluster = columns.weight, columns.cluster
+    if intercepts is not None:
+        if weight is not None:
+            raise UsageError.of(
+                "intercepts", "interview_outcomes.intercepts-weights", value=intercepts, name=weight
+            )
+        if errors not in (None, "observed"):
+            raise UsageError.of("errors", "interview_outcomes.intercepts-errors", value=errors)
+        return "observed"
+    if errors == "cluster" and cluster is None:
+        raise UsageError.of("errors", "interview_outcomes.no-clusters", value=errors)
+    if errors == "observed" and weight is not None:
+        raise UsageError.of(
+            "errors", "interview_outcomes.weights-observed", value=errors, name=weight
+        )
+    return errors or ("cluster" if cluster else "robust" if weight else "observed")
+
+
+def _labels(data: OutcomeData) -> tuple[str, ...]:
+    """Return the names of all parameters; those of the item begin with its name."""
+    outcome = data.model.outcome
+    assert outcome is not None
+    sigma = ("log sigma",) if outcome.family == "linear" else ()
+    of_item = (f"{data.item}: {name}" for name in _item_terms(data))
+    unknown = (f"logit {name}" for name in data.model.item.matrices.names)
+    return (*data.matrix.names, *sigma, *of_item, *unknown)
+
+
+def _item_terms(data: OutcomeData) -> tuple[str, ...]:
+    """Return the names of the coefficients of the item, with the answer if there are several."""
+    names = data.item_matrix.names
+    if len(data.answers) == 2:
+        return names
+    return tuple(f"{answer}: {name}" for answer in data.answers[1:] for name in names)
+
+
+def _result(
+    answers: InterviewAnswers,
+    data: OutcomeData,
+    fit: HiddenAnswerFit,
+    errors: OutcomeErrors,
+    degrees: float,
+    weights: np.ndarray | None,
+    intercepts: str | None,
+) -> OutcomeRegression:
+    """Return a fit as a result."""
+    outcome = data.model.outcome
+    assert outcome is not None
+    size = outcome.designs.shape[2]
+    first, second, _ = data.model.ends
+    linear = outcome.family == "linear"
+    sigma = math.exp(fit.parameters[size]) if linear else None
+    differences: tuple[Coefficient, ...] = ()
+    if fit.intercepts is None:
+        means, spread = mean_differences(fit, weights)
+        names = [f"{data.item}{IS_LEVEL}{answer}" for answer in data.answers[1:]]
+        differences = coefficients(names, means, np.diag(spread**2), degrees)
+    inner = fit.covariance[first:second, first:second]
+    return OutcomeRegression(
+        family=outcome.family,
+        outcome=data.named,
+        item=data.item,
+        answers=data.answers,
+        formula=str(data.matrix.formula),
+        item_formula=str(data.item_matrix.formula),
+        people=data.model.people,
+        left_out=answers.people - data.model.people,
+        coefficients=coefficients(
+            list(data.matrix.names), fit.parameters[:size], fit.covariance[:size, :size], degrees
+        ),
+        item_coefficients=coefficients(
+            list(_item_terms(data)), fit.parameters[first:second], inner, degrees
+        ),
+        differences=differences,
+        unknown=tuple(_unknown(fit)),
+        covariance=fit.covariance,
+        labels=_labels(data),
+        sigma=sigma,
+        errors=errors,
+        log_likelihood=fit.log_likelihood,
+        weighted=weights is not None,
+        variation=_variation(fit, intercepts, sigma),
+    )
+
+
+def _unknown(fit: HiddenAnswerFit) -> Iterator[Coefficient]:
+    """Yield the unknown probabilities, with intervals that are symmetric for their log odds."""
+    names, errors = fit.model.item.matrices.names, fit.unknown_errors
+    for name, share, error in zip(names, fit.unknown, errors, strict=True):
+        wide = HALF_WIDTH * error / max(share * (1 - share), 1e-300)
+        ends = scipy.special.expit(scipy.special.logit(share) + np.array([-wide, wide]))
+        yield Coefficient(name, float(share), float(error), *ends.tolist())
+
+
+def _variation(
+    fit: HiddenAnswerFit, column: str | None, sigma: float | None
+) -> GroupVariation | None:
+    """Return the random intercepts of a fit, if it has them."""
+    mixed = fit.intercepts
+    if mixed is None or column is None:
+        return None
+    rest = LOGISTIC_VARIANCE if sigma is None else sigma**2
+    variance = mixed.variance
+    return GroupVariation(
+        column,
+        mixed.groups,
+        variance,
+        mixed.variance_error,
+        variance / (variance + rest),
+        mixed.p_value,
+    )
