@@ -1,14 +1,19 @@
 """Files of interviews: every cell is read as it is, or named as one that cannot be read."""
 
 import io
+import json
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from typer.testing import CliRunner
 
 import incrowd
+from incrowd.cli.app import app
+from incrowd.errors import IncrowdWarning
 from incrowd.interviews import Factor, InterviewAnswers
 
 FORCED = {"kind": "forced", "yes": "1/6", "no": "1/6"}
@@ -225,3 +230,36 @@ def test_a_label_that_is_no_report_is_not_overruled_by_its_code():
     places = [spelled.place(text, data.labels["a"][text]) for text in ("1", "0")]
     assert places == [0, 1]
     assert spelled.place("1", "Perhaps") == -1
+
+
+def test_what_is_left_out_of_a_workbook_is_said(tmp_path):
+    book = openpyxl.Workbook()
+    for row in ([], ["a", "age", None], ["yes", 30, "x"], ["no", 41], ["yes", 52]):
+        book.active.append(row)
+    other = book.create_sheet("Wave 2")
+    for row in (["a", "age"], ["yes", 1], ["no", 2]):
+        other.append(row)
+    book.save(tmp_path / "a.xlsx")
+    with pytest.warns(IncrowdWarning) as heard:
+        answers = incrowd.read_answers(survey(), tmp_path / "a.xlsx")
+    assert answers.people == 3 and answers.names == ("age",)
+    said = [str(each.message) for each in heard]
+    assert any("Wave 2" in text for text in said) and any("C" in text for text in said)
+
+
+def test_nothing_is_written_of_a_file_that_cannot_be_read(tmp_path):
+    (tmp_path / "s.toml").write_text(
+        'name = "x"\ndevice = {kind = "die"}\n[[question]]\nid = "a"\ntype = "yesno"\n'
+        'design = {kind = "forced", yes = "1/6", no = "1/6"}\n'
+    )
+    (tmp_path / "a.csv").write_text("a\nyes\nmaybe\n")
+    read_it = ["read", str(tmp_path / "s.toml"), str(tmp_path / "a.csv")]
+    written = tmp_path / "i.parquet"
+    result = CliRunner().invoke(app, [*read_it, "-o", str(written)])
+    problem, *_ = result.exception.problems
+    assert (problem.field, problem.code) == ("row 2, a", "encoding.wrong-answer")
+    assert not written.exists()
+    (tmp_path / "a.csv").write_text("a\nyes\nno\n")
+    result = CliRunner().invoke(app, [*read_it, "-o", str(written), "--json"])
+    assert result.exit_code == 0 and json.loads(result.stdout)["people"] == 2
+    assert InterviewAnswers.load(written).people == 2

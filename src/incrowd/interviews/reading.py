@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from incrowd.catalog.sentences import LANGUAGES, sentence, translated
+from incrowd.catalog.sentences import LANGUAGES, Sentence, sentence, translated
 from incrowd.encoding.answers import Data, check_once, check_rows, load_data
 from incrowd.encoding.frames import is_frame
 from incrowd.encoding.sources import source_of
-from incrowd.errors import AnswersError, Problem
+from incrowd.errors import AnswersError, IncrowdWarning, Problem
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.interviews.columns import (
     ColumnCells,
@@ -111,7 +112,21 @@ def read_answers(
         problems += wrong
     if problems:
         raise AnswersError(*problems)
+    for line in _left_out(data):
+        warnings.warn(str(line), IncrowdWarning, stacklevel=2)
     return InterviewAnswers(survey, reports, group, columns)
+
+
+def _left_out(data: Data) -> Iterator[Sentence]:
+    """Yield what of a file was not read, or may not be an interview."""
+    if data.skipped:
+        yield sentence("interviews.skipped-rows", rows=len(data.skipped), texts=[*data.skipped])
+    if data.doubtful:
+        yield sentence("interviews.doubtful-row")
+    if data.unnamed:
+        yield sentence("interviews.unnamed-columns", names=[*data.unnamed])
+    if data.others:
+        yield sentence("interviews.other-sheets", names=[*data.others])
 
 
 def _columns_of(item: InterviewItem, names: Sequence[str]) -> tuple[str, ...]:
