@@ -15,6 +15,7 @@ Family = Literal["logistic", "linear"]
 Penalty = Literal["firth"]
 RegressionMethod = Literal["table", "pairs", "likelihood"]
 PostprocessingMethod = Literal["simplex", "likelihood", "consistent"]
+EstimationMethod = Literal["moments", "likelihood"]
 SimultaneousMethod = Literal["max-t", "bonferroni"]
 OutcomeErrors = Literal["observed", "robust", "cluster"]
 
@@ -23,6 +24,7 @@ THIS_MACHINE = "local[*]"  # for Spark: all cores
 FAMILIES: tuple[Family, ...] = get_args(Family)
 PENALTIES: tuple[Penalty, ...] = get_args(Penalty)
 REGRESSION_METHODS: tuple[RegressionMethod, ...] = get_args(RegressionMethod)
+ESTIMATION_METHODS: tuple[EstimationMethod, ...] = get_args(EstimationMethod)
 POSTPROCESSING_METHODS: tuple[PostprocessingMethod, ...] = get_args(PostprocessingMethod)
 SIMULTANEOUS_METHODS: tuple[SimultaneousMethod, ...] = get_args(SimultaneousMethod)
 OUTCOME_ERRORS: tuple[OutcomeErrors, ...] = get_args(OutcomeErrors)

@@ -50,7 +50,22 @@ def shares(reports, *, same=False, items=1, groups=1, weights=None):
     return call
 
 
+def estimate(function, *arguments, columns=(), **options):
+    """A function of interviews, with twelve answers to a die and some columns."""
+
+    def call(_):
+        table = {"a": ["yes", "no", "no"] * 4, "age": [*range(12)], "sex": ["f", "m"] * 6}
+        question = {"id": "b", "type": "choice", "options": ["x", "y", "z"], "design": FORCED}
+        asked = SURVEY | {"question": [QUESTION, question]}
+        table |= {"b": ["x", "y", "z"] * 4} | dict(columns)
+        answers = incrowd.read_answers(incrowd.InterviewSurvey.of(asked), pa.table(table))
+        getattr(interviews, function)(answers, *arguments, **options)
+
+    return call
+
+
 DIE = {"kind": "forced", "yes": "1/6", "no": "1/6"}
+FORCED = {"kind": "forced", "forced": {"x": "1/6", "y": "1/6"}}
 CROSSWISE = {"kind": "crosswise", "p": "1/4"}
 QUESTION = {"id": "a", "type": "yesno", "design": DIE}
 SURVEY = {"name": "x", "device": {"kind": "die"}, "question": [QUESTION]}
@@ -104,6 +119,20 @@ CASES = {
     "shares: one interview": shares([1, MISSING]),
     "shares: not identified": shares([0, 1], same=True),
     "shares: one group": shares([0, 1, 1, 0], items=2, groups=2),
+    "estimate: method": estimate("prevalence", method="bayes"),
+    "estimate: threshold of names": estimate("prevalence", by="sex", threshold=3),
+    "estimate: many numbers": estimate("prevalence", by="age"),
+    "estimate: one value": estimate("prevalence", by="n", columns=[("n", [1] * 12)]),
+    "estimate: small group": estimate("compare", "a", "age", threshold=11),
+    "estimate: many cells": estimate(
+        "table", ["a", *"nopq"], columns=[(name, [*range(6)] * 2) for name in "nopq"]
+    ),
+    "estimate: one name": estimate("table", ["a"]),
+    "estimate: no such name": estimate("table", ["a", "agee"]),
+    "estimate: one correlation": estimate("correlate", ["age"]),
+    "estimate: names without numbers": estimate("correlate", ["a", "sex"]),
+    "estimate: no scores": estimate("correlate", ["b", "age"]),
+    "estimate: number of scores": estimate("correlate", ["a", "age"], scores={"a": [1]}),
     "design: probability": design({"kind": "warner", "p": "one sixth"}),
     "design: percent": design({"kind": "warner", "p": 25}),
     "design: unknown": design({"kind": "dice"}),

@@ -24,9 +24,17 @@ from incrowd.cli.options import (
     keep,
     source,
 )
+from incrowd.cli.regressing import numbers_of_questions
 from incrowd.errors import UsageError, quantity
 from incrowd.files import checked_ending
-from incrowd.methods import FAMILIES, OUTCOME_ERRORS, Family, OutcomeErrors
+from incrowd.methods import (
+    ESTIMATION_METHODS,
+    FAMILIES,
+    OUTCOME_ERRORS,
+    EstimationMethod,
+    Family,
+    OutcomeErrors,
+)
 
 if TYPE_CHECKING:
     from incrowd.interviews.answers import InterviewAnswers
@@ -43,6 +51,16 @@ app = typer.Typer(
 
 InterviewsFile = Annotated[
     Path, typer.Argument(metavar="INTERVIEWS", help="Answers, from `incrowd read`.")
+]
+
+EstimatorOption = Annotated[
+    EstimationMethod,
+    choice("--method", ESTIMATION_METHODS, "moments: unbiased; likelihood: always possible."),
+]
+Unweighted = Annotated[bool, typer.Option("--unweighted", help="Ignore the survey's weights.")]
+ThresholdOption = Annotated[
+    float | None,
+    typer.Option("--threshold", help="Divide the numbers of --by: below it, and the others."),
 ]
 
 
@@ -304,3 +322,134 @@ def _values(option: str, text: str) -> list[tuple[str, str]]:
     if not all(name.strip() and value.strip() for name, _, value in pairs):
         raise UsageError.of(option, "interview_models.not-values", value=text)
     return [(name.strip(), value.strip()) for name, _, value in pairs]
+
+
+@app.command()
+def estimate(
+    interviews: InterviewsFile,
+    of: Annotated[
+        list[str] | None,
+        typer.Option("--of", metavar="QUESTION", help="A question; repeatable; default: all."),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="COLUMN", help="Shares for each of its values.")
+    ] = None,
+    threshold: ThresholdOption = None,
+    method: EstimatorOption = "moments",
+    unweighted: Unweighted = False,
+    output: Outputs = None,
+    language: Language = None,
+    json: AsJson = False,
+) -> None:
+    """Estimate the shares of the true answers, with standard errors.
+
+    Weights and clusters that the survey names are used. With --by, shares are estimated for each
+    value of an open column, or below a threshold and above.
+
+    \b
+    Examples:
+      incrowd interviews estimate interviews.parquet -o shares.html
+      incrowd interviews estimate interviews.parquet --of armed --by female
+      incrowd interviews estimate interviews.parquet --by age --threshold 40
+    """
+    from incrowd.interviews import prevalence  # slow to load
+
+    check_outputs(output or [], interviews)
+    answers = load_interviews(interviews)
+    result = prevalence(
+        answers, of, by=by, threshold=threshold, method=method, weighted=not unweighted
+    )
+    show_result(result, json, output, language)
+
+
+@app.command()
+def table(
+    interviews: InterviewsFile,
+    names: Annotated[
+        list[str], typer.Argument(metavar="QUESTION...", help="Questions or open columns.")
+    ],
+    method: EstimatorOption = "moments",
+    unweighted: Unweighted = False,
+    output: Outputs = None,
+    language: Language = None,
+    json: AsJson = False,
+) -> None:
+    """Estimate the joint table of several questions, randomized or asked openly.
+
+    Two questions are also tested for independence, and two with two answers each have an odds
+    ratio.
+
+    \b
+    Examples:
+      incrowd interviews table interviews.parquet armed bribe
+      incrowd interviews table interviews.parquet armed female --method likelihood -o table.xlsx
+    """
+    from incrowd.interviews import table  # slow to load
+
+    check_outputs(output or [], interviews)
+    answers = load_interviews(interviews)
+    result = table(answers, names, method=method, weighted=not unweighted)
+    show_result(result, json, output, language)
+
+
+@app.command()
+def compare(
+    interviews: InterviewsFile,
+    of: Annotated[str, typer.Argument(metavar="QUESTION", help="A randomized question.")],
+    by: Annotated[
+        str, typer.Option("--by", metavar="COLUMN", help="The open column that divides people.")
+    ],
+    threshold: ThresholdOption = None,
+    method: EstimatorOption = "moments",
+    unweighted: Unweighted = False,
+    output: Outputs = None,
+    language: Language = None,
+    json: AsJson = False,
+) -> None:
+    """Compare the shares of the true answers between groups of people.
+
+    Shows all differences with errors and adjusted p-values, and a test that all groups are equal.
+
+    \b
+    Examples:
+      incrowd interviews compare interviews.parquet armed --by female
+      incrowd interviews compare interviews.parquet armed --by age --threshold 40 -o groups.html
+    """
+    from incrowd.interviews import compare  # slow to load
+
+    check_outputs(output or [], interviews)
+    answers = load_interviews(interviews)
+    result = compare(answers, of, by, threshold=threshold, method=method, weighted=not unweighted)
+    show_result(result, json, output, language)
+
+
+@app.command()
+def correlate(
+    interviews: InterviewsFile,
+    names: Annotated[
+        list[str], typer.Argument(metavar="QUESTION...", help="Questions or columns of numbers.")
+    ],
+    scores: Annotated[
+        list[str] | None,
+        typer.Option("--scores", help="Numbers of the answers, as QUESTION=0,1,2; repeatable."),
+    ] = None,
+    unweighted: Unweighted = False,
+    output: Outputs = None,
+    language: Language = None,
+    json: AsJson = False,
+) -> None:
+    """Estimate correlations of randomized questions with each other and with open numbers.
+
+    They are those of the true answers: the noise of the device is removed.
+
+    \b
+    Example:
+      incrowd interviews correlate interviews.parquet armed bribe age
+    """
+    from incrowd.interviews import correlate  # slow to load
+
+    check_outputs(output or [], interviews)
+    answers = load_interviews(interviews)
+    numbers = numbers_of_questions(answers.survey.questions, "--scores", scores or [])
+    result = correlate(answers, names, scores=numbers, weighted=not unweighted)
+    show_result(result, json, output, language)

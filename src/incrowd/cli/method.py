@@ -108,7 +108,7 @@ def _value(plan: incrowd.Plan, option: MethodOption, typed: Any) -> Any:
     if option.kind == "questions":
         return [id.strip() for id in typed.split(TABLE_SEPARATOR)]
     if option.kind == "scores":
-        return numbers_of_questions(plan, option.flag, typed)
+        return numbers_of_questions(plan.survey.questions, option.flag, typed)
     return typed
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,6 +39,9 @@ from incrowd.methods import (
     Penalty,
     RegressionMethod,
 )
+
+if TYPE_CHECKING:
+    from incrowd.survey import AnyQuestion
 
 OutcomeOption = Annotated[
     str | None,
@@ -148,7 +152,9 @@ def regress(
     arguments |= {"method": method, "noise_only": noise_only}
     received = receipts_of(checked_plan, files)
     if forecast:
-        arguments["shares"] = numbers_of_questions(checked_plan, "--share", share or [])
+        arguments["shares"] = numbers_of_questions(
+            checked_plan.survey.questions, "--share", share or []
+        )
         with working("forecasting the errors"):
             regression = incrowd.forecast_regression(checked_plan, **arguments)
     else:
@@ -178,10 +184,10 @@ def _read(
 
     return {
         "on": _predictors(plan, on) if on else None,
-        "reference": _of_questions(plan, "--reference", reference or []),
+        "reference": _of_questions(plan.survey.questions, "--reference", reference or []),
         "scores": None if scores is None else _numbers("--scores", scores),
         "predictor_scores": numbers_of_questions(
-            plan, "--predictor-scores", predictor_scores or []
+            plan.survey.questions, "--predictor-scores", predictor_scores or []
         ),
         "merge": parsed_merges(plan.survey.questions, merge or []),
     }
@@ -217,15 +223,17 @@ def _predictors(plan: incrowd.Plan, on: list[str]) -> list[str]:
     return [part.strip() for part in chain.from_iterable(parts)]
 
 
-def _of_questions(plan: incrowd.Plan, option: str, texts: list[str]) -> dict[str, str]:
+def _of_questions(
+    questions: Sequence[AnyQuestion], option: str, texts: list[str]
+) -> dict[str, str]:
     """Parse texts QUESTION=TEXT into a table by question, whose id may contain = itself."""
     from incrowd.survey.formulas import IS
 
     by_question = {}
     for text in texts:
-        ids = [q.id for q in plan.survey.questions if text.startswith(f"{q.id}{IS}")]
+        ids = [q.id for q in questions if text.startswith(f"{q.id}{IS}")]
         if not ids:
-            every = [question.id for question in plan.survey.questions]
+            every = [question.id for question in questions]
             raise UsageError.of(option, "cli.of-no-question", value=text, ids=every)
         id = max(ids, key=len)
         by_question[id] = text[len(id) + 1 :]
@@ -233,10 +241,10 @@ def _of_questions(plan: incrowd.Plan, option: str, texts: list[str]) -> dict[str
 
 
 def numbers_of_questions(
-    plan: incrowd.Plan, option: str, texts: list[str]
+    questions: Sequence[AnyQuestion], option: str, texts: list[str]
 ) -> dict[str, list[float]]:
     """Parse texts QUESTION=1,2,5 into a table by question."""
-    by_question = _of_questions(plan, option, texts)
+    by_question = _of_questions(questions, option, texts)
     return {id: _numbers(option, values) for id, values in by_question.items()}
 
 

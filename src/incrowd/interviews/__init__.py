@@ -17,13 +17,21 @@ from incrowd.arguments import checked
 # `python -m tests.oracles.public_names` writes the stub that type checkers and editors read.
 _HOMES = {
     "Factor": "columns",
+    "GroupDifferences": "group_differences",
     "InterviewAnswers": "answers",
     "InterviewOverview": "arrivals",
+    "InterviewTable": "cross_table",
+    "ItemCorrelations": "item_correlations",
     "ItemRegression": "item_regression",
     "OutcomeRegression": "outcome_regression",
+    "Prevalence": "item_prevalence",
+    "compare": "group_differences",
+    "correlate": "item_correlations",
     "overview": "arrivals",
+    "prevalence": "item_prevalence",
     "regress": "regression",
     "regress_outcome": "outcome_models",
+    "table": "cross_table",
 }
 
 __all__ = sorted(_HOMES)

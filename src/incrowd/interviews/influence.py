@@ -8,7 +8,9 @@ variance is the sum of the squares. Interviews of one cluster are added before t
 from __future__ import annotations
 
 import numpy as np
+import scipy
 
+from incrowd.estimation.intervals import HALF_WIDTH, LEVEL
 from incrowd.interviews.items import MISSING
 
 
@@ -43,3 +45,23 @@ def scaled(
     with np.errstate(divide="ignore", invalid="ignore"):
         factors = np.where(sizes > 1, np.sqrt(sizes / (sizes - 1)), np.nan)
     return np.where(used[:, None], influence * factors[:, None], 0.0)
+
+
+def half_width(used: np.ndarray, clusters: np.ndarray | None = None) -> float:
+    """Return half the length of a 95% interval in standard errors.
+
+    used: shape (n,). With m clusters, the quantile of a t distribution with m - 1 degrees of
+    freedom; nan for one cluster.
+    """
+    if clusters is None:
+        return HALF_WIDTH
+    freedom = len(np.unique(clusters[used])) - 1
+    return float(scipy.special.stdtrit(freedom, (1 + LEVEL) / 2)) if freedom else np.nan
+
+
+def two_sided(statistic: float, used: np.ndarray, clusters: np.ndarray | None = None) -> float:
+    """Return the p-value of an estimate in standard errors, as `half_width` measures intervals."""
+    if clusters is None:
+        return float(2 * scipy.special.ndtr(-abs(statistic)))
+    freedom = len(np.unique(clusters[used])) - 1
+    return float(2 * scipy.special.stdtr(freedom, -abs(statistic))) if freedom else np.nan

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.interviews.contrasts import WaldTest, wald_test
+from incrowd.interviews.influence import half_width
 from incrowd.interviews.shares import ItemShares
 
 
@@ -44,7 +44,7 @@ def independence(shares: ItemShares, clusters: np.ndarray | None = None) -> Wald
     return wald_test(differences, variance, None if clusters is None else clusters[shares.used])
 
 
-def odds_ratio(shares: ItemShares) -> OddsRatio:
+def odds_ratio(shares: ItemShares, clusters: np.ndarray | None = None) -> OddsRatio:
     """Return the odds ratio of two items with two answers each."""
     table = shares.table.ravel()
     if np.any(table <= 0):
@@ -53,7 +53,7 @@ def odds_ratio(shares: ItemShares) -> OddsRatio:
     logarithm = float(signs @ np.log(table))
     slopes = signs / table
     error = math.sqrt(slopes @ shares.covariance[:4, :4] @ slopes)
-    half = HALF_WIDTH * error
+    half = half_width(shares.used, clusters) * error
     return OddsRatio(
         math.exp(logarithm), error, math.exp(logarithm - half), math.exp(logarithm + half)
     )

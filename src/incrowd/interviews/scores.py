@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 
-from incrowd.estimation.intervals import LEVEL
 from incrowd.estimation.ratios import Quotient
-from incrowd.interviews.influence import covariance, scaled
+from incrowd.interviews.influence import covariance, half_width, scaled
 from incrowd.interviews.items import MISSING, ReportedItem
 from incrowd.interviews.shares import derivative, left_inverses, moments, normalized
 
@@ -118,7 +118,8 @@ def correlation(
     slopes[1] /= under
     variances = slopes @ covariance(influence, clusters) @ slopes.T
     ratio = Quotient(over, under, variances[0, 0], variances[0, 1], variances[1, 1], False)
-    low, high = ratio.interval(LEVEL)
+    level = 1 - 2 * float(scipy.special.ndtr(-half_width(used, clusters)))
+    low, high = ratio.interval(level)
     return NumberCorrelation(
         estimate=ratio.estimate,
         standard_error=ratio.spread / under,

@@ -369,17 +369,18 @@ def profile_ratio(shares: ItemShares, parameter: int, value: float) -> float:
 
 
 def profile_interval(
-    shares: ItemShares, parameter: int, *, effect: float = 1.0
+    shares: ItemShares, parameter: int, *, effect: float = 1.0, half: float = HALF_WIDTH
 ) -> tuple[float, float]:
     """Return the values that the likelihood ratio does not reject, within 0 and 1.
 
     effect: by how much weights and clusters enlarge the variance; the ratio is divided by it (Rao
-    and Scott 1984). The interval also holds where the estimate is at an end of its range.
+    and Scott 1984). half: the largest root of the ratio that is not rejected. The interval also
+    holds where the estimate is at an end of its range.
     """
     center = float(shares.parameters[parameter])
 
     def off(value: float) -> float:
-        return math.sqrt(profile_ratio(shares, parameter, value) / effect) - HALF_WIDTH
+        return math.sqrt(profile_ratio(shares, parameter, value) / effect) - half
 
     def end(outer: float) -> float:
         if center == outer:
@@ -398,9 +399,10 @@ def design_effects(
     clusters: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return by how much weights and clusters enlarge the variances of the moment estimates."""
-    alike = moments(items)
     if weights is None and clusters is None:
-        return np.ones(alike.mixture.size)
+        cells = math.prod(item.matrices.answers for item in items)
+        return np.ones(cells + sum(len(item.matrices.names) for item in items))
+    alike = moments(items)
     with_design = np.diagonal(moments(items, weights, clusters).covariance)
     variances = np.diagonal(alike.covariance)
     return np.asarray(
