@@ -12,6 +12,7 @@ from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
 from incrowd.interviews.items import ItemMatrices, ReportedItem
 from incrowd.interviews.outcome_models import regress_outcome
 from incrowd.interviews.predictor import fit_hidden_answers
+from incrowd.interviews.varying import regress_with_intercepts
 from incrowd.presentation.data import json_ready
 from incrowd.presentation.layouts import page
 
@@ -153,6 +154,23 @@ def test_random_intercepts_are_those_of_the_column():
     )
     assert found.differences == ()
     assert "random intercepts of 30 groups of village" in "".join(found.view().notes)
+
+
+def test_a_regression_with_intercepts_is_that_of_the_arrays():
+    columns = data()
+    found = regress_with_intercepts(answers(columns), "armed ~ age + region", "village")
+    x = by_hand(columns, "logistic", "civic").x
+    item = ReportedItem(columns["armed"], np.zeros(PEOPLE, int), MATRICES)
+    wanted = fit_hidden_answers(HiddenAnswerModel(item, x), groups=columns["village"])
+    estimates = [each.estimate for each in found.coefficients]
+    np.testing.assert_allclose(estimates, wanted.parameters, rtol=1e-4)
+    assert found.log_likelihood == pytest.approx(wanted.log_likelihood)
+    assert found.variation.variance == pytest.approx(wanted.intercepts.variance, abs=1e-4)
+    facts = json.loads(json.dumps(json_ready(found)))
+    assert facts["intercepts"]["groups"] == 30
+    assert len(found.to_arrow()) == 4
+    assert "zufällige Achsenabschnitte von 30 Gruppen" in page(found, "de")
+    assert repr(found) == "VaryingRegression(armed ~ age + region, by village, 900 interviews)"
 
 
 def test_unknown_probabilities_are_estimated_along():

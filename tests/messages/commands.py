@@ -123,6 +123,9 @@ def init(*options):
 REGRESS = "interviews", "regress", "interviews.parquet", "smokes ~ 1"
 
 CASES = {
+    "intercepts with an option": lambda folder: command(
+        "interviews", "regress", "i.parquet", "a ~ b", "--intercepts", "c", "--errors", "robust"
+    ),
     "interviews with ids": lambda folder: command(
         "check", file(folder, "s.toml", INTERVIEWS), file(folder, "a.csv", "a\nyes\n"), "--id", "n"
     ),

@@ -5,16 +5,21 @@ import pyarrow as pa
 
 import incrowd
 from incrowd.interviews.outcome_models import regress_outcome
+from incrowd.interviews.varying import regress_with_intercepts
 
 FORCED = {"kind": "forced", "yes": "1/6", "no": "1/6"}
 ITEMS = [{"id": id, "type": "yesno", "design": FORCED} for id in ("armed", "paid")]
+COLOR = {"id": "color", "type": "choice", "options": ["red", "green", "blue"]}
+ITEMS.append(COLOR | {"design": {"kind": "forced", "forced": {"red": "1/6", "green": "1/6"}}})
 ROWS = np.arange(60)
 TABLE = pa.table(
     {
         "armed": np.array(["no", "yes"])[ROWS % 3 % 2],
         "paid": np.array(["no", "yes"])[ROWS % 5 % 2],
+        "color": np.array(["red", "green", "blue"])[ROWS % 3],
         "civic": ROWS % 7 % 2,
         "never": ROWS * 0,
+        "doubled": 10 * (ROWS % 3 % 2) + ROWS % 2,
         "seven": 10 * (ROWS % 7 % 2) + ROWS % 2,
         "vote": np.array(["for", "against"])[ROWS % 4 // 2],
         "party": np.array(["red", "green", "blue"])[ROWS % 11 % 3],
@@ -35,7 +40,21 @@ def model(formula, columns=None, **options):
     return call
 
 
+def varying(formula, intercepts, columns=None):
+    survey = {"name": "Arms", "device": {"kind": "die"}, "question": ITEMS}
+
+    def call(_):
+        asked = incrowd.InterviewSurvey.of(survey | ({"columns": columns} if columns else {}))
+        return regress_with_intercepts(incrowd.read_answers(asked, TABLE), formula, intercepts)
+
+    return call
+
+
 CASES = {
+    "intercepts of several answers": varying("color ~ age", "party"),
+    "varying with weights": varying("armed ~ age", "party", {"weight": "w"}),
+    "varying in one group": varying("armed ~ age", "here"),
+    "varying and undetermined": varying("armed ~ doubled", "party"),
     "randomized outcome": model("armed ~ age"),
     "no such predictor": model("civic ~ armd"),
     "no item": model("civic ~ age"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -213,6 +214,10 @@ def regress(
     unweighted: Annotated[
         bool, typer.Option("--unweighted", help="Ignore the weights of the interviews.")
     ] = False,
+    intercepts: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Groups with random intercepts, such as villages."),
+    ] = None,
     output: Outputs = None,
     language: Language = None,
     json: AsJson = False,
@@ -227,23 +232,40 @@ def regress(
       incrowd interviews regress interviews.parquet "armed ~ age + age^2 + sex" --at sex=1,age=30
     """
     from incrowd.interviews.regression import regress as fit  # slow to load
+    from incrowd.interviews.varying import regress_with_intercepts
 
     check_outputs(output or [], interviews)
     values = [_values("--at", text) for text in at or []]
     references = {name: v for text in reference or [] for name, v in _values("--reference", text)}
+    if intercepts is not None:
+        given = {"--errors": errors, "--ordinal": "--ordinal" if ordinal else None, "--at": at}
+        given["--intervals"] = None if intervals == "wald" else intervals
+        _check_alone(given)
     answers = load_interviews(interviews)
     with working("fitting the model"):
-        model = fit(
-            answers,
-            formula,
-            errors=errors,
-            ordinal=ordinal,
-            reference=references,
-            at=[dict(each) for each in values],
-            intervals=intervals,
-            weighted=not unweighted,
-        )
+        if intercepts is not None:
+            model: Result = regress_with_intercepts(
+                answers, formula, intercepts, reference=references, weighted=not unweighted
+            )
+        else:
+            model = fit(
+                answers,
+                formula,
+                errors=errors,
+                ordinal=ordinal,
+                reference=references,
+                at=[dict(each) for each in values],
+                intervals=intervals,
+                weighted=not unweighted,
+            )
     show_result(model, json, output, language)
+
+
+def _check_alone(given: Mapping[str, object]) -> None:
+    """Raise UsageError for an option that a model with random intercepts does not have."""
+    for option, value in given.items():
+        if value is not None:
+            raise UsageError.of(option, "interview_outcomes.not-with-intercepts", value=value)
 
 
 @app.command()

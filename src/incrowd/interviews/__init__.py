@@ -25,12 +25,14 @@ _HOMES = {
     "ItemRegression": "item_regression",
     "OutcomeRegression": "outcome_regression",
     "Prevalence": "item_prevalence",
+    "VaryingRegression": "varying",
     "compare": "group_differences",
     "correlate": "item_correlations",
     "overview": "arrivals",
     "prevalence": "item_prevalence",
     "regress": "regression",
     "regress_outcome": "outcome_models",
+    "regress_with_intercepts": "varying",
     "table": "cross_table",
 }
 

@@ -16,3 +16,5 @@ from incrowd.interviews.item_regression import ItemRegression as ItemRegression
 from incrowd.interviews.outcome_models import regress_outcome as regress_outcome
 from incrowd.interviews.outcome_regression import OutcomeRegression as OutcomeRegression
 from incrowd.interviews.regression import regress as regress
+from incrowd.interviews.varying import VaryingRegression as VaryingRegression
+from incrowd.interviews.varying import regress_with_intercepts as regress_with_intercepts

@@ -119,8 +119,9 @@ def regress_outcome(
     parsed = parse_formula(formula)
     id = _item_of(answers, parsed)
     item_formula = _item_formula(parsed, id, item)
-    clusters = _groups(answers, answers.survey.columns.cluster)
-    groups = _groups(answers, intercepts)
+    cluster = answers.survey.columns.cluster
+    clusters = None if cluster is None else group_numbers(answers, cluster)
+    groups = None if intercepts is None else group_numbers(answers, intercepts)
     errors = _checked_errors(answers, errors, intercepts)
     keep = np.ones(answers.people, bool)
     for each in (groups, clusters if errors == "cluster" else None):
@@ -136,9 +137,9 @@ def regress_outcome(
     fit = fit_hidden_answers(
         data.model,
         weights=weights,
-        clusters=_numbered(clusters, data.used),
+        clusters=None if clusters is None else without_gaps(clusters, data.used),
         errors=errors,
-        groups=_numbered(groups, data.used),
+        groups=None if groups is None else without_gaps(groups, data.used),
     )
     if not fit.determined:
         value, terms = str(parsed), [_labels(data)[place] for place in undetermined(fit)]
@@ -268,10 +269,8 @@ def _two_levels(
     return values, f"{name}{IS_LEVEL}{counted}", "logistic"
 
 
-def _groups(answers: InterviewAnswers, name: str | None) -> np.ndarray | None:
+def group_numbers(answers: InterviewAnswers, name: str) -> np.ndarray:
     """Return the number of each interview's group, `MISSING` where there is none."""
-    if name is None:
-        return None
     if name not in answers.columns:
         names = [*answers.names]
         raise UsageError.of(
@@ -288,9 +287,9 @@ def _groups(answers: InterviewAnswers, name: str | None) -> np.ndarray | None:
     return np.where(np.isnan(column), MISSING, numbers)
 
 
-def _numbered(groups: np.ndarray | None, used: np.ndarray) -> np.ndarray | None:
+def without_gaps(groups: np.ndarray, used: np.ndarray) -> np.ndarray:
     """Return the groups of the interviews that are used, numbered without gaps."""
-    return None if groups is None else np.unique(groups[used], return_inverse=True)[1]
+    return np.unique(groups[used], return_inverse=True)[1]
 
 
 def _degrees(clusters: np.ndarray, used: np.ndarray) -> int:
@@ -361,6 +360,10 @@ def _result(
         names = [f"{data.item}{IS_LEVEL}{answer}" for answer in data.answers[1:]]
         differences = coefficients(names, means, np.diag(spread**2), degrees)
     inner = fit.covariance[first:second, first:second]
+    variation = None
+    if fit.intercepts and intercepts:
+        rest = LOGISTIC_VARIANCE if sigma is None else sigma**2
+        variation = GroupVariation.of(intercepts, fit.intercepts, rest)
     return OutcomeRegression(
         family=outcome.family,
         outcome=data.named,
@@ -377,40 +380,21 @@ def _result(
             list(_item_terms(data)), fit.parameters[first:second], inner, degrees
         ),
         differences=differences,
-        unknown=tuple(_unknown(fit)),
+        unknown=tuple(unknown_probabilities(fit)),
         covariance=fit.covariance,
         labels=_labels(data),
         sigma=sigma,
         errors=errors,
         log_likelihood=fit.log_likelihood,
         weighted=weights is not None,
-        variation=_variation(fit, intercepts, sigma),
+        variation=variation,
     )
 
 
-def _unknown(fit: HiddenAnswerFit) -> Iterator[Coefficient]:
+def unknown_probabilities(fit: HiddenAnswerFit) -> Iterator[Coefficient]:
     """Yield the unknown probabilities, with intervals that are symmetric for their log odds."""
     names, errors = fit.model.item.matrices.names, fit.unknown_errors
     for name, share, error in zip(names, fit.unknown, errors, strict=True):
         wide = HALF_WIDTH * error / max(share * (1 - share), 1e-300)
         ends = scipy.special.expit(scipy.special.logit(share) + np.array([-wide, wide]))
         yield Coefficient(name, float(share), float(error), *ends.tolist())
-
-
-def _variation(
-    fit: HiddenAnswerFit, column: str | None, sigma: float | None
-) -> GroupVariation | None:
-    """Return the random intercepts of a fit, if it has them."""
-    mixed = fit.intercepts
-    if mixed is None or column is None:
-        return None
-    rest = LOGISTIC_VARIANCE if sigma is None else sigma**2
-    variance = mixed.variance
-    return GroupVariation(
-        column,
-        mixed.groups,
-        variance,
-        mixed.variance_error,
-        variance / (variance + rest),
-        mixed.p_value,
-    )

@@ -24,6 +24,7 @@ from incrowd.estimation.regression.results import (
     p_text,
 )
 from incrowd.interviews.formula import INTERCEPT
+from incrowd.interviews.intercepts import InterceptFit
 from incrowd.methods import Family, OutcomeErrors
 from incrowd.number_text import between, times
 from incrowd.views import IntervalPlot, LabeledInterval, Numbers, Sheet, Square, View
@@ -55,6 +56,28 @@ class GroupVariation:
     standard_error: float
     part: float
     p_value: float
+
+    @classmethod
+    def of(cls, column: str, fit: InterceptFit, rest: float) -> GroupVariation:
+        """Return the intercepts of a fit. rest: the variance that no group explains."""
+        variance, error = fit.variance, fit.variance_error
+        part = variance / (variance + rest)
+        return cls(column, fit.groups, variance, error, part, fit.p_value)
+
+    @property
+    def text(self) -> str:
+        """The variance with its error and its test, in words."""
+        facts = {"column": self.column, "groups": self.groups}
+        if self.variance == 0:
+            return translatable("interview_outcomes.no-variation", **facts)
+        return translatable(
+            "interview_outcomes.variation",
+            **facts,
+            variance=coefficient_text(self.variance),
+            error=coefficient_text(self.standard_error),
+            part=self.part,
+            p=p_text(self.p_value),
+        )
 
 
 @dataclass(frozen=True)
@@ -209,8 +232,8 @@ class OutcomeRegression(views.Result):
         code = code if len(others) == 1 else "interview_outcomes.of-several"
         of_item = {"item": self.item, "answer": others[0], "first": first}
         tables = [
-            _numbers(title, self.coefficients, odds=self.family == "logistic"),
-            _numbers(
+            coefficient_table(title, self.coefficients, odds=self.family == "logistic"),
+            coefficient_table(
                 translatable(code, **of_item),
                 self.item_coefficients,
                 odds=True,
@@ -219,7 +242,7 @@ class OutcomeRegression(views.Result):
         if self.differences:
             of_means = {"outcome": self.outcome, "item": self.item, "first": first}
             means = translatable("interview_outcomes.differences", **of_means)
-            tables.append(_numbers(means, self.differences, odds=False))
+            tables.append(coefficient_table(means, self.differences, odds=False))
         return View(title=title, tables=tuple(tables), notes=tuple(self._notes()))
 
     def _notes(self) -> Iterator[str]:
@@ -238,23 +261,10 @@ class OutcomeRegression(views.Result):
                 error=coefficient_text(each.standard_error),
             )
         if self.variation:
-            yield self._variation_text(self.variation)
+            yield self.variation.text
         if self.left_out:
             yield translatable("interview_outcomes.left-out", number=self.left_out)
         yield translatable("interview_outcomes.hidden", item=self.item, formula=self.item_formula)
-
-    def _variation_text(self, groups: GroupVariation) -> str:
-        facts = {"column": groups.column, "groups": groups.groups}
-        if groups.variance == 0:
-            return translatable("interview_outcomes.no-variation", **facts)
-        return translatable(
-            "interview_outcomes.variation",
-            **facts,
-            variance=coefficient_text(groups.variance),
-            error=coefficient_text(groups.standard_error),
-            part=groups.part,
-            p=p_text(groups.p_value),
-        )
 
     def plots(self) -> Sequence[IntervalPlot]:
         """Return the coefficients of both models, without intercepts."""
@@ -274,7 +284,7 @@ class OutcomeRegression(views.Result):
         return (IntervalPlot(title, translatable(code), groups),)
 
 
-def _numbers(title: str, rows: Sequence[Coefficient], *, odds: bool) -> Numbers:
+def coefficient_table(title: str, rows: Sequence[Coefficient], *, odds: bool) -> Numbers:
     """Return a table of coefficients. odds: whether they are log odds."""
     ratio = (EFFECT["logistic"], INTERVAL) if odds else ()
     lines = [
