@@ -1,6 +1,7 @@
 """Surveys of interviews: what they state, and every mistake in them at once."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -62,6 +63,8 @@ def test_labels_of_reports_are_in_both_languages():
     assert asked.text_of("armed") == "armed"
     labeled = survey({"labels": {"yes": {"en": "Yes, I do", "de": "Ja, schon"}}})
     assert labeled.label_of("armed", "yes", "de") == "Ja, schon"
+    assert replace(labeled, shown_in="de").label_of("armed", "yes") == "Ja, schon"
+    assert replace(labeled, shown_in="fr").label_of("armed", "yes") == "Yes, I do"
 
 
 def test_all_mistakes_are_listed_at_once():

@@ -65,12 +65,15 @@ ThresholdOption = Annotated[
 ]
 
 
-def load_interviews(path: Path) -> InterviewAnswers:
-    """Load the answers that an argument names. Raises as `InterviewAnswers.load`."""
+def load_interviews(path: Path, language: str | None = None) -> InterviewAnswers:
+    """Load the answers that an argument names. Raises as `InterviewAnswers.load`.
+
+    language: of labels in results; None for that of the survey.
+    """
     from incrowd.interviews.answers import InterviewAnswers  # slow to load
 
     with working("reading the interviews"):
-        return InterviewAnswers.load(path)
+        return InterviewAnswers.load(path).worded(language or "")
 
 
 def show_result(
@@ -171,7 +174,7 @@ def show(
     from incrowd.interviews.arrivals import overview  # slow to load
 
     check_outputs(output or [], interviews)
-    show_result(overview(load_interviews(interviews)), json, output, language)
+    show_result(overview(load_interviews(interviews, language)), json, output, language)
 
 
 @app.command()
@@ -241,7 +244,7 @@ def regress(
         given = {"--errors": errors, "--ordinal": "--ordinal" if ordinal else None, "--at": at}
         given["--intervals"] = None if intervals == "wald" else intervals
         _check_alone(given)
-    answers = load_interviews(interviews)
+    answers = load_interviews(interviews, language)
     with working("fitting the model"):
         if intercepts is not None:
             model: Result = regress_with_intercepts(
@@ -324,7 +327,7 @@ def outcome(
 
     check_outputs(output or [], interviews)
     references = {name: v for text in reference or [] for name, v in _values("--reference", text)}
-    answers = load_interviews(interviews)
+    answers = load_interviews(interviews, language)
     with working("fitting the model"):
         result = regress_outcome(
             answers,
@@ -377,7 +380,7 @@ def estimate(
     from incrowd.interviews import prevalence  # slow to load
 
     check_outputs(output or [], interviews)
-    answers = load_interviews(interviews)
+    answers = load_interviews(interviews, language)
     result = prevalence(
         answers, of, by=by, threshold=threshold, method=method, weighted=not unweighted
     )
@@ -409,7 +412,7 @@ def table(
     from incrowd.interviews import table  # slow to load
 
     check_outputs(output or [], interviews)
-    answers = load_interviews(interviews)
+    answers = load_interviews(interviews, language)
     result = table(answers, names, method=method, weighted=not unweighted)
     show_result(result, json, output, language)
 
@@ -440,7 +443,7 @@ def compare(
     from incrowd.interviews import compare  # slow to load
 
     check_outputs(output or [], interviews)
-    answers = load_interviews(interviews)
+    answers = load_interviews(interviews, language)
     result = compare(answers, of, by, threshold=threshold, method=method, weighted=not unweighted)
     show_result(result, json, output, language)
 
@@ -471,7 +474,7 @@ def correlate(
     from incrowd.interviews import correlate  # slow to load
 
     check_outputs(output or [], interviews)
-    answers = load_interviews(interviews)
+    answers = load_interviews(interviews, language)
     numbers = numbers_of_questions(answers.survey.questions, "--scores", scores or [])
     result = correlate(answers, names, scores=numbers, weighted=not unweighted)
     show_result(result, json, output, language)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -99,6 +99,16 @@ class InterviewAnswers:
             if isinstance(column, Factor)
             else np.unique(column, return_inverse=True)[1]
         )
+
+    def worded(self, language: str) -> InterviewAnswers:
+        """Return the same answers, whose results have labels in a language.
+
+        Parameters
+        ----------
+        language : str
+            If the survey does not have it, labels stay in the survey's own language.
+        """
+        return replace(self, survey=replace(self.survey, shown_in=language))
 
     def item(self, id: str) -> ReportedItem:
         """Return the reports of a question with their probabilities.

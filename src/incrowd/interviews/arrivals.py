@@ -93,6 +93,8 @@ class InterviewOverview(views.Result):
         All other columns.
     labels : mapping of (str, str) to str
         For each question and report, what the report is called.
+    texts : mapping of str to str
+        The wording of each question.
 
     Examples
     --------
@@ -118,6 +120,7 @@ class InterviewOverview(views.Result):
     missing: dict[str, int]
     columns: tuple[ColumnSummary, ...]
     labels: dict[tuple[str, str], str]
+    texts: dict[str, str]
     guarantee: None = None
 
     def __repr__(self) -> str:
@@ -148,6 +151,7 @@ class InterviewOverview(views.Result):
         return View(
             title=title,
             warnings=tuple(map(as_translatable, self.warnings())),
+            legend=tuple(f"{id}: {text}" for id, text in self.texts.items() if text != id),
             tables=tuple(tables),
             notes=(translatable("interviews.never-randomized"),),
         )
@@ -175,12 +179,12 @@ class InterviewOverview(views.Result):
 
     def _reports(self) -> Numbers:
         headings = tuple(map(translatable, _REPORT_HEADINGS))
-        lines = [self._line(each) for each in self.reports]
-        lines += [
-            (id, translatable("interviews.missing"), NumberText(f"{number:,}"), "", "")
-            for id, number in self.missing.items()
-            if number
-        ]
+        lines: list[Line] = []
+        for id, number in self.missing.items():
+            lines += [self._line(each) for each in self.reports if each.question == id]
+            if number:
+                count = NumberText(f"{number:,}")
+                lines.append((id, translatable("interviews.missing"), count, "", ""))
         return Numbers(translatable("estimation.fact-reports"), headings, tuple(lines))
 
     def _line(self, each: ArrivedReports) -> Line:
@@ -243,6 +247,7 @@ def overview(answers: InterviewAnswers) -> InterviewOverview:
             for names in item.design.reports
             for report in names
         },
+        texts={item.id: survey.text_of(item.id) for item in survey.items},
     )
 
 

@@ -179,6 +179,8 @@ class InterviewSurvey:
         The questions with their designs.
     content : mapping
         The survey as it was written.
+    shown_in : str
+        The language of labels in results; "" for that of the survey.
 
     Examples
     --------
@@ -204,6 +206,7 @@ class InterviewSurvey:
     aim: InterviewAim
     items: tuple[InterviewItem, ...]
     content: Mapping[str, Any] = field(repr=False, compare=False)
+    shown_in: str = field(default="", repr=False, compare=False)
 
     def __repr__(self) -> str:
         asked = ", ".join(each.id for each in self.items)
@@ -316,7 +319,7 @@ class InterviewSurvey:
         return self.items[ids.index(id)]
 
     def text_of(self, id: str, language: str = "") -> str:
-        """Return the wording of a question, in the survey's language or another; or its id."""
+        """Return the wording of a question, in the language of results or another; or its id."""
         return self._in_language(self.item(id).question.text, language) or id
 
     def label_of(self, id: str, answer: str, language: str = "") -> str:
@@ -326,7 +329,8 @@ class InterviewSurvey:
         return label or report_text(question, answer)
 
     def _in_language(self, words: str | dict[str, str] | None, language: str) -> str:
-        return in_language(words, language or self.language, self.language) if words else ""
+        chosen = language or self.shown_in or self.language
+        return in_language(words, chosen, self.language) if words else ""
 
 
 def report_text(question: AnyQuestion, report: str) -> str:
