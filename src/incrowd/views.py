@@ -152,6 +152,19 @@ class IntervalPlot(NamedTuple):
     limits: tuple[float, float] | None = None
 
 
+class CurvePlot(NamedTuple):
+    """A picture of curves over one axis, each with a name.
+
+    across, up: what the axes measure; proportions are shown as percentages. curves: a name, and the
+    points.
+    """
+
+    title: str
+    across: str
+    up: str
+    curves: Sequence[tuple[str, Sequence[tuple[float, float]]]]
+
+
 # --- what results derive from -----------------------------------------------------------------
 
 
@@ -264,7 +277,7 @@ class Result(Tabular, Notebook):
         """Lines of R that use the result, as `incrowd$sheets` and `incrowd$matrices`."""
         return ""
 
-    def plots(self) -> Sequence[IntervalPlot]:
+    def plots(self) -> Sequence[IntervalPlot | CurvePlot]:
         """Return the pictures of the result; by default none."""
         return ()
 

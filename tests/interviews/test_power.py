@@ -171,8 +171,8 @@ def test_power_people_and_margin_invert_each_other():
     people = found.people(0.8)
     assert people == math.ceil(needed)
     assert found.power(people) >= 0.8 > found.power(people - 1)
-    exact = found.people_for_margin(0.03, level=0.1)
-    assert found.margin(exact, level=0.1) <= 0.03 < found.margin(exact - 1, level=0.1)
+    exact = found.people_for_margin(0.03, level=0.9)
+    assert found.margin(exact, level=0.9) <= 0.03 < found.margin(exact - 1, level=0.9)
     assert found.power(np.array([100, people])).shape == (2,)
     below = detection(forced(1 / 6, 1 / 6), share_of(shares(PI), 1, null=0.2))
     assert below.people(0.8) == people  # a share below the null value is as far away

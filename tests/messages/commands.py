@@ -25,6 +25,13 @@ INTERVIEWS = """name = "x"
 device = {kind = "die"}
 question = [{id = "a", type = "yesno", design = {kind = "forced", yes = "1/6", no = "1/6"}}]
 """
+
+
+def interviews(*names, options):
+    """A command about a survey of interviews."""
+    return lambda folder: command(*names, file(folder, "i.toml", INTERVIEWS), *options)
+
+
 PRIVACY = ("--noise", "0.3", "--crowd", "100", "--epsilon", "1")
 
 
@@ -251,4 +258,6 @@ CASES = {
     "reports of strata in a file": strata_in_a_file,
     "a value that is refused without a reason": refused_without_a_reason,
     "reports of many messages in a file": randomize("reports.parquet", "messages"),
+    "a plan of interviews that is solved": interviews("plan", options=("--solve", "crowd")),
+    "a power of many interviews": interviews("interviews", "power", options=("--people", "many")),
 } | (device.COMMANDS | files.COMMANDS | regressions.COMMANDS)

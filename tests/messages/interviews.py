@@ -212,5 +212,6 @@ CASES = {
     ),
     "answers: among numbers": lambda _: read({"a": ["yes"] * 3, "age": ["30", "41", "NA"]}),
     "answers: commas": lambda _: read({"a": ["yes"] * 2, "income": ["1,500", "2,100"]}),
+    "design: open": design({"kind": "auto"}),
     "design: one group": design({"kind": "unrelated", "p": "2/3"}),
 }

@@ -18,6 +18,7 @@ from tests.messages import (
     files,
     interview_models,
     interview_outcomes,
+    interview_power,
     interviews,
     invitations,
     inviter,
@@ -60,6 +61,7 @@ TABLES = (
         interviews,
         interview_models,
         interview_outcomes,
+        interview_power,
     ),
 )
 

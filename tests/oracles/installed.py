@@ -57,6 +57,7 @@ LOCAL = {
     "interviews show": "interviews show interviews.parquet -o shown.html",
     "interviews outcome": "interviews outcome interviews.parquet age~ill -o outcome.html",
     "interviews regress": "interviews regress interviews.parquet ill~1 -o regressed.html",
+    "interviews power": "interviews power interviews.toml --difference 10% -o power.html",
     "tally": "tally plan.json reports.parquet -o tally.json",
     "simulate": "simulate survey.toml answers.csv --trials 20 --seed 1",
     "card": "card plan.json -o card.html",

@@ -23,6 +23,9 @@ from incrowd.cli.options import (
     check_outputs,
     choice,
     keep,
+    numbers,
+    proportions,
+    share,
     source,
 )
 from incrowd.cli.regressing import numbers_of_questions
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from incrowd.views import Result
 
 ENDING = ".parquet"
+COVARIATES = ("binary", "normal")
 app = typer.Typer(
     cls=CommandGroup,
     add_completion=False,
@@ -478,3 +482,82 @@ def correlate(
     numbers = numbers_of_questions(answers.survey.questions, "--scores", scores or [])
     result = correlate(answers, names, scores=numbers, weighted=not unweighted)
     show_result(result, json, output, language)
+
+
+@app.command()
+def power(
+    survey: SurveyArgument,
+    question: Annotated[
+        list[str] | None, typer.Option(help="Question; repeatable; all by default.")
+    ] = None,
+    people: Annotated[
+        str | None, typer.Option(help="Numbers of interviews, such as 500,1000.")
+    ] = None,
+    shares: Annotated[
+        str | None, typer.Option("--share", help="Expected shares, such as 10%,20%.")
+    ] = None,
+    null: Annotated[
+        str | None, typer.Option(help="Share to compare with, such as 5%; 0 by default.")
+    ] = None,
+    differences: Annotated[
+        str | None,
+        typer.Option("--difference", help="Differences of two groups of people, such as 5%,10%."),
+    ] = None,
+    odds_ratios: Annotated[
+        str | None,
+        typer.Option("--odds-ratio", help="Odds ratios of a logistic regression, such as 1.5,2."),
+    ] = None,
+    covariate: Annotated[
+        str,
+        choice("--covariate", COVARIATES, "Of odds ratios: two groups, or a normal number."),
+    ] = "binary",
+    part: Annotated[
+        float | None, share("--part", "Share of people in the second group [50%].")
+    ] = None,
+    inflation: Annotated[
+        float, typer.Option(help="Factor of variances by weights, clusters, or covariates.")
+    ] = 1.0,
+    at_random: Annotated[
+        float | None, share("--at-random", "Share of people who answer at random, such as 10%.")
+    ] = None,
+    evasive: Annotated[
+        float | None, share("--evasive", "Share who always give the safest answer, such as 10%.")
+    ] = None,
+    power: Annotated[float | None, share("--power", "Wanted power [80%].")] = None,
+    level: Annotated[float | None, share("--level", "Level of the intervals [95%].")] = None,
+    output: Outputs = None,
+    language: Language = None,
+    json: AsJson = False,
+) -> None:
+    """Show what a survey of interviews detects, before anybody is interviewed.
+
+    A table shows how many people are needed for each share, difference, or odds ratio, beside the
+    same question asked openly. Pages and documents also have the power as curves.
+
+    \b
+    Examples:
+      incrowd interviews power survey.toml --share 10%,20% --difference 10%
+      incrowd interviews power survey.toml --share 20% --odds-ratio 2 --power 90% -o power.html
+      incrowd interviews power survey.toml --difference 10% --at-random 10%
+    """
+    from incrowd.interviews.power_forecasts import power_curves  # slow to load
+
+    check_outputs(output or [], survey)
+    given = proportions("--null", null) if null != "0" else [0.0]
+    forecasts = power_curves(
+        incrowd.InterviewSurvey.load(survey),
+        questions=question,
+        people=[int(each) for each in numbers("--people", people) or ()] or None,
+        shares=proportions("--share", shares),
+        null=given[0] if given else None,
+        differences=proportions("--difference", differences),
+        odds_ratios=numbers("--odds-ratio", odds_ratios),
+        covariate="normal" if covariate == "normal" else "binary",
+        part=part or 0.5,
+        inflation=inflation,
+        at_random=at_random or 0.0,
+        evasive=evasive or 0.0,
+        power=power,
+        level=level,
+    )
+    show_result(forecasts, json, output, language)

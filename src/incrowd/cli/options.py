@@ -126,17 +126,36 @@ def share(name: str, help: str) -> Any:
     """Return an option with a share of people:
     "2%" or "0.02". Raises UsageError for anything else."""
 
-    def proportion(text: str) -> float:
-        number, percent, rest = text.partition("%")
-        try:
-            value = float(number) / (100 if percent else 1)
-        except ValueError:
-            value = 0.0
-        if rest.strip() or not 0 < value < 1:
-            raise UsageError.of(name, "cli.share-of-people", value=text)
-        return value
+    def parsed(text: str) -> float:
+        return proportion(name, text)
 
-    return typer.Option(help=help, parser=proportion, metavar="<share>")
+    return typer.Option(help=help, parser=parsed, metavar="<share>")
+
+
+def proportion(name: str, text: str) -> float:
+    """Return a share of people that an option has. Raises UsageError for anything else."""
+    number, percent, rest = text.partition("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = 0.0
+    if rest.strip() or not 0 < value < 1:
+        raise UsageError.of(name, "cli.share-of-people", value=text)
+    return value
+
+
+def proportions(name: str, text: str | None) -> list[float] | None:
+    """Return the shares of people that an option has, with commas between them."""
+    return None if text is None else [proportion(name, part) for part in text.split(",")]
+
+
+def numbers(name: str, text: str | None) -> list[float] | None:
+    """Return the numbers that an option has, with commas between them. Raises UsageError for
+    anything else."""
+    try:
+        return None if text is None else [float(part) for part in text.split(",")]
+    except ValueError:
+        raise UsageError.of(name, "cli.no-numbers", value=text) from None
 
 
 def keep(output: Path, *inputs: Path) -> None:

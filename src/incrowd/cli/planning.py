@@ -22,8 +22,9 @@ from incrowd.cli.options import (
     share,
 )
 from incrowd.cli.words import UNKNOWNS
-from incrowd.errors import UsageError
+from incrowd.errors import UsageError, needing
 from incrowd.files import write_text
+from incrowd.survey.surveys import is_of_interviews
 
 SOLVABLE = (*UNKNOWNS, "error")
 
@@ -75,7 +76,8 @@ def plan(
 ) -> None:
     """Find the smallest noise for a survey, and its precision.
 
-    The plan meets the privacy guarantee of the survey.
+    The plan meets the privacy guarantee of the survey. For interviews with a die, cards, or a
+    birthday, it chooses the designs that are left open, and -o writes the survey with them.
 
     \b
     Examples:
@@ -84,7 +86,20 @@ def plan(
       incrowd plan survey.toml --solve crowd --margin 2%
       incrowd plan survey.toml --power 90% -v
       incrowd plan survey.toml --frontier -o frontier.html
+      incrowd plan interviews.toml -o planned.toml
     """
+    if output:
+        keep(output, survey, *([ledger] if ledger else []))
+    if is_of_interviews(survey):
+        of_others = {
+            "--reports-per-person": reports_per_person,
+            "--ledger": ledger,
+            "--solve": solve,
+            "--error": error,
+            "--frontier": frontier,
+        }
+        _plan_interviews(survey, output, of_others, margin, power, json)
+        return
     from incrowd.accountant.analyses import plannable
     from incrowd.cli import show_plans
     from incrowd.estimation.intervals import POWER
@@ -95,8 +110,6 @@ def plan(
     from incrowd.plans.ledger import Ledger
     from incrowd.presentation.advice import people_lines
 
-    if output:
-        keep(output, survey, *([ledger] if ledger else []))
     targets = {"error": error, "margin": margin}
     target = {name: value for name, value in targets.items() if value is not None}
     _check_plan_options(output, solve, target, ledger, frontier)
@@ -150,3 +163,38 @@ def _check_plan_options(
         raise UsageError.of(f"--{name}", "cli.needs-solve", value=wanted)
     if solve and ledger:
         raise UsageError.of("--ledger", "cli.ledger-and-solve", path=str(ledger))
+
+
+def _plan_interviews(
+    survey: Path,
+    output: Path | None,
+    unused: Mapping[str, object],
+    margin: float | None,
+    power: float | None,
+    json: bool,
+) -> None:
+    """Choose the designs of a survey of interviews. Raises UsageError for options of others."""
+    from incrowd.cli import show
+    from incrowd.interviews.planning import ChosenDesigns, plan_interviews, read_open
+    from incrowd.presentation.write import check_ending, save
+
+    for name, value in unused.items():
+        if value:
+            raise UsageError.of(name, "cli.not-of-interviews", value=str(value))
+    ending = check_ending(output, ".toml") if output else ""
+    raw = read_open(survey)
+    given = {"margin": margin, "power": power}
+    aim = dict(raw.get("aim") or {}) | {name: each for name, each in given.items() if each}
+    with working("comparing designs"):
+        forecast = plan_interviews(raw | ({"aim": aim} if aim else {}))
+    if output and ending == ".toml":
+        with needing("studio", UsageError, "-o"):
+            from incrowd.studio.document import SurveyDocument, apply
+
+        text = SurveyDocument(survey.read_text("utf-8"))
+        write_text(output, apply(text, ChosenDesigns(forecast.survey.content)).text)
+    elif output:
+        save(forecast, output)
+    if output:
+        say(f"wrote {output}")
+    show.result(forecast, json)

@@ -15,6 +15,12 @@ from incrowd.interviews.item_prevalence import prevalence as prevalence
 from incrowd.interviews.item_regression import ItemRegression as ItemRegression
 from incrowd.interviews.outcome_models import regress_outcome as regress_outcome
 from incrowd.interviews.outcome_regression import OutcomeRegression as OutcomeRegression
+from incrowd.interviews.planning import DesignForecast as DesignForecast
+from incrowd.interviews.planning import InterviewPlan as InterviewPlan
+from incrowd.interviews.planning import plan_interviews as plan_interviews
+from incrowd.interviews.power_forecasts import InterviewPower as InterviewPower
+from incrowd.interviews.power_forecasts import PowerForecast as PowerForecast
+from incrowd.interviews.power_forecasts import power_curves as power_curves
 from incrowd.interviews.regression import regress as regress
 from incrowd.interviews.varying import VaryingRegression as VaryingRegression
 from incrowd.interviews.varying import regress_with_intercepts as regress_with_intercepts

@@ -22,10 +22,12 @@ from incrowd.survey.toml import Frozen, Mistake
 from incrowd.survey.words import Wordings
 
 Matrix = tuple[tuple[Fraction, ...], ...]  # rows: reports, columns: true answers
+Chain = Sequence[dict[str, Any]]  # of keys with probabilities
 Action = Literal["truth", "say", "opposite", "unrelated", "holds", "fails"]
 YES_NO = 2  # answers of a question, no first
 SAME, DIFFERENT = "same", "different"
 NEITHER, AT_LEAST_ONE = "neither", "at least one"
+AUTO = "auto"  # the kind of a design that `incrowd plan` chooses
 MOST_REPEATS = 20
 REPORT_TEXTS = {  # of reports that are not answers
     SAME: "devices.same",
@@ -56,7 +58,8 @@ class ResponseDesign(Frozen):
     repeats: how often the person draws and answers, independently; the report is then how many of
     the answers were the second one. binary: whether it needs a yes/no question. redrawn: whether
     each repetition is a new draw. innocuous: whether it needs a statement or a question about the
-    person that has nothing to do with the sensitive one.
+    person that has nothing to do with the sensitive one. decided_by: the keys of its probabilities;
+    without any of them, the design is still open.
     """
 
     kind: str
@@ -64,10 +67,26 @@ class ResponseDesign(Frozen):
     binary: ClassVar[bool] = True
     redrawn: ClassVar[bool] = True
     innocuous: ClassVar[bool] = False
+    decided_by: ClassVar[tuple[str, ...]] = ()
 
     def steps(self, answers: Sequence[str], true: int) -> tuple[DeviceStep, ...]:
         """Return what a person with this true answer does; the probabilities add up to 1."""
         raise NotImplementedError
+
+    @classmethod
+    def chains(cls, answers: Sequence[str], outcomes: int) -> Iterator[Chain]:
+        """Yield all probabilities that a device realizes, as keys of a survey, in chains.
+
+        In a chain, each design is the one before with more noise after it: its error is larger, and
+        its epsilon is smaller. By default none: such a design is not chosen by a computer.
+        """
+        yield from ()
+
+    @classmethod
+    def suits(cls, personal: bool) -> bool:
+        """Return whether it is chosen where a survey leaves the design open. personal: whether the
+        device is a fact about a person."""
+        return False
 
     def drawn_reports(self, answers: Sequence[str]) -> tuple[str, ...]:
         """Return the reports of one draw: by default the answers themselves."""
@@ -151,11 +170,22 @@ class WarnerDesign(ResponseDesign):
     """
 
     kind: Literal["warner"] = "warner"
+    decided_by: ClassVar[tuple[str, ...]] = ("p",)
     p: ExactProbability
 
     def steps(self, answers: Sequence[str], true: int) -> tuple[DeviceStep, ...]:
         """Confirm or deny one of two opposite statements."""
         return DeviceStep(self.p, "truth"), DeviceStep(1 - self.p, "opposite")
+
+    @classmethod
+    def chains(cls, answers: Sequence[str], outcomes: int) -> Iterator[Chain]:
+        """Yield p above one half, from 1 downwards; below, the statements change places."""
+        yield _falling_p(outcomes, outcomes // 2)
+
+    @classmethod
+    def suits(cls, personal: bool) -> bool:
+        """Return whether a device decides which statement is meant."""
+        return not personal
 
 
 class ForcedResponse(ResponseDesign):
@@ -168,6 +198,7 @@ class ForcedResponse(ResponseDesign):
     """
 
     kind: Literal["forced"] = "forced"
+    decided_by: ClassVar[tuple[str, ...]] = ("forced", "no", "yes")
     forced: dict[str, ExactProbability] = Field(min_length=1)
     binary: ClassVar[bool] = False
 
@@ -194,6 +225,28 @@ class ForcedResponse(ResponseDesign):
         ] or [DeviceStep(Fraction(), "truth")]
         return (first, DeviceStep(self.truth, "truth"), *others)
 
+    @classmethod
+    def chains(cls, answers: Sequence[str], outcomes: int) -> Iterator[Chain]:
+        """Yield a chain for each probability of a forced last answer: the first is forced more and
+        more. More than two answers are forced equally often, up to one outcome."""
+        *others, last = answers
+        if len(answers) == YES_NO:
+            for forced in range(outcomes):
+                yield [
+                    _forced_keys({others[0]: n, last: forced}, outcomes)
+                    for n in range(outcomes - forced)
+                ]
+            return
+        for truth in range(outcomes - 1, 0, -1):
+            each, more = divmod(outcomes - truth, len(answers))
+            counts = {name: each + (place < more) for place, name in enumerate(answers)}
+            yield [_forced_keys(counts, outcomes)]
+
+    @classmethod
+    def suits(cls, personal: bool) -> bool:
+        """Return whether a device decides who is forced."""
+        return not personal
+
     def problems(self, answers: Sequence[str]) -> Iterator[Problem]:
         """Yield unknown answers, and probabilities that leave nothing for the truth."""
         for name in self.forced:
@@ -217,6 +270,7 @@ class UnrelatedQuestion(ResponseDesign):
     """
 
     kind: Literal["unrelated"] = "unrelated"
+    decided_by: ClassVar[tuple[str, ...]] = ("p",)
     p: ExactProbability
     prevalence: ExactProbability | None = Field(
         default=None, exclude_if=lambda share: share is None
@@ -234,6 +288,11 @@ class UnrelatedQuestion(ResponseDesign):
     def steps(self, answers: Sequence[str], true: int) -> tuple[DeviceStep, ...]:
         """Answer one of two questions."""
         return DeviceStep(self.p, "truth"), DeviceStep(1 - self.p, "unrelated")
+
+    @classmethod
+    def chains(cls, answers: Sequence[str], outcomes: int) -> Iterator[Chain]:
+        """Yield p from 1 downwards."""
+        yield _falling_p(outcomes, 0)
 
     def reported(
         self, step: DeviceStep, answers: Sequence[str], true: int, unknown: Fraction
@@ -271,10 +330,22 @@ class Crosswise(_Statement):
     """
 
     kind: Literal["crosswise"] = "crosswise"
+    decided_by: ClassVar[tuple[str, ...]] = ("p",)
 
     def drawn_reports(self, answers: Sequence[str]) -> tuple[str, ...]:
         """Return "different" (one of the statements holds) and "same" (both or neither)."""
         return DIFFERENT, SAME
+
+    @classmethod
+    def chains(cls, answers: Sequence[str], outcomes: int) -> Iterator[Chain]:
+        """Yield p from 0 upwards: statements that hold for few people, such as three months."""
+        middle = (outcomes - 1) // 2
+        yield [{"p": Fraction(n, outcomes)} for n in range(middle + 1)]
+
+    @classmethod
+    def suits(cls, personal: bool) -> bool:
+        """Return whether the device is a statement about a person."""
+        return personal
 
     def reported(
         self, step: DeviceStep, answers: Sequence[str], true: int, unknown: Fraction
@@ -290,6 +361,7 @@ class Triangular(_Statement):
     """
 
     kind: Literal["triangular"] = "triangular"
+    decided_by: ClassVar[tuple[str, ...]] = ("p",)
 
     def drawn_reports(self, answers: Sequence[str]) -> tuple[str, ...]:
         """Return "neither" and "at least one"."""
@@ -311,8 +383,18 @@ class KukCards(ResponseDesign):
     """
 
     kind: Literal["kuk"] = "kuk"
+    decided_by: ClassVar[tuple[str, ...]] = ("yes", "no")
     yes: ExactProbability
     no: ExactProbability
+
+    @classmethod
+    def chains(cls, answers: Sequence[str], outcomes: int) -> Iterator[Chain]:
+        """Yield a chain for each share of red cards in one pack; the other has fewer and fewer."""
+        for no in range(outcomes):
+            yield [
+                {"yes": Fraction(yes, outcomes), "no": Fraction(no, outcomes)}
+                for yes in range(outcomes, no, -1)
+            ]
 
     def drawn_reports(self, answers: Sequence[str]) -> tuple[str, ...]:
         """Return the colors."""
@@ -331,6 +413,7 @@ class MangatDesign(ResponseDesign):
     """
 
     kind: Literal["mangat"] = "mangat"
+    decided_by: ClassVar[tuple[str, ...]] = ("p",)
     p: ExactProbability
 
     def steps(self, answers: Sequence[str], true: int) -> tuple[DeviceStep, ...]:
@@ -399,11 +482,33 @@ DESIGNS: dict[str, type[ResponseDesign]] = {
 }
 
 
+def _forced_keys(counts: Mapping[str, int], outcomes: int) -> dict[str, Any]:
+    """Return the keys of a forced response, as people write them."""
+    shares = {name: Fraction(n, outcomes) for name, n in counts.items()}
+    return shares if set(counts) == {"no", "yes"} else {"forced": shares}
+
+
+def _falling_p(outcomes: int, above: int) -> Chain:
+    """Return the keys of p, from 1 to just above a number of outcomes."""
+    return [{"p": Fraction(n, outcomes)} for n in range(outcomes, above, -1)]
+
+
+def is_open(raw: Any) -> bool:
+    """Return whether a table of a survey leaves the probabilities to `incrowd plan`."""
+    kind = raw.get("kind") if isinstance(raw, Mapping) else None
+    if not isinstance(kind, str) or kind not in DESIGNS:
+        return kind == AUTO
+    keys = DESIGNS[kind].decided_by
+    return bool(keys) and not any(key in raw for key in keys)
+
+
 def design_of(raw: Any) -> ResponseDesign:
     """Return the design in a table of a survey. Raises ValidationError or Mistake."""
     if isinstance(raw, ResponseDesign):
         return raw
     kind = raw.get("kind") if isinstance(raw, Mapping) else None
+    if is_open(raw):
+        raise Mistake("kind", "interviews.open-design", value=kind)
     if not isinstance(kind, str) or kind not in DESIGNS:
         raise Mistake("kind", "interviews.unknown-design", value=kind, kinds=list(DESIGNS))
     return DESIGNS[kind].model_validate(raw)
@@ -479,9 +584,9 @@ class ItemDesign:
     def evidence(self) -> tuple[Fraction | None, ...]:
         """For each true answer, the largest factor by which a report raises its odds against
         another answer; None if a report can prove that another one is impossible."""
+        exact = self.exact
         return tuple(
-            _largest(_raised(matrix, true) for matrix in self.exact)
-            for true in range(len(self.answers))
+            _largest(_raised(matrix, true) for matrix in exact) for true in range(len(self.answers))
         )
 
     @property
@@ -492,7 +597,8 @@ class ItemDesign:
     @property
     def epsilon(self) -> float:
         """The local epsilon of one interview, rounded up; inf if a report can prove something."""
-        return float("inf") if self.ratio is None else log_up(self.ratio)
+        ratio = self.ratio
+        return float("inf") if ratio is None else log_up(ratio)
 
 
 def _thetas(design: ResponseDesign) -> tuple[Fraction, ...]:

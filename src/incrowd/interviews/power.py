@@ -17,10 +17,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtr, ndtri
 
+from incrowd.estimation.intervals import LEVEL, POWER
 from incrowd.interviews.items import ItemMatrices
 
-LEVEL = 0.05
-POWER = 0.8
 NODES = 40  # of the quadrature over a normal covariate: the information's error is below 1e-6
 STEPS, CLOSE = 200, 1e-10  # of the search for what an estimate converges to
 SINGULAR = 1e-10  # relative size of an eigenvalue that makes parameters indistinguishable
@@ -103,10 +102,10 @@ class Detection:
     expected: float
 
     def power(self, people: float | np.ndarray, level: float = LEVEL) -> np.ndarray:
-        """Return the probability that an interval of 1 - level excludes the null value on the side
-        of the expected effect. people: a number, or an array of them."""
+        """Return the probability that the interval excludes the null value on the side of the
+        expected effect. people: a number, or an array of them. level: of the interval."""
         toward = math.copysign(1.0, self.expected) * self.effect
-        return np.asarray(ndtr(toward / self.error(people) + ndtri(level / 2)))
+        return np.asarray(ndtr(toward / self.error(people) - ndtri((1 + level) / 2)))
 
     def error(self, people: float | np.ndarray) -> np.ndarray:
         """Return the standard error with a number of people, or an array of them."""
@@ -114,17 +113,17 @@ class Detection:
 
     def margin(self, people: float | np.ndarray, level: float = LEVEL) -> np.ndarray:
         """Return half of the width of the interval."""
-        return np.asarray(-ndtri(level / 2) * self.error(people))
+        return np.asarray(ndtri((1 + level) / 2) * self.error(people))
 
     def people(self, power: float = POWER, level: float = LEVEL) -> int | None:
         """Return the smallest number of people with at least this power; None if there is none."""
-        needed = ndtri(power) - ndtri(level / 2)
+        needed = ndtri(power) + ndtri((1 + level) / 2)
         toward = math.copysign(1.0, self.expected) * self.effect
         return _whole(self.variance * (needed / toward) ** 2) if toward > 0 < needed else None
 
     def people_for_margin(self, margin: float, level: float = LEVEL) -> int | None:
         """Return the smallest number of people with at most this margin."""
-        return _whole(self.variance * (ndtri(level / 2) / margin) ** 2)
+        return _whole(self.variance * (ndtri((1 + level) / 2) / margin) ** 2)
 
 
 def _whole(people: float) -> int | None:

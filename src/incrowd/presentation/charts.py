@@ -23,7 +23,7 @@ from incrowd.files import replaced, write_text
 from incrowd.number_text import bound, short_percent
 from incrowd.plans import Plan
 from incrowd.presentation.shell import INK, LINE, MUTED, rendered
-from incrowd.views import IntervalPlot
+from incrowd.views import CurvePlot, IntervalPlot
 
 # The fonts of the style sheet are as wide as this one, with which Vega measures labels.
 FONT = "sans-serif"
@@ -250,6 +250,21 @@ def intervals_svg(plot: IntervalPlot, size: Size, label: str, language: str = EN
         nothing=0,
         number=".4~r",
         scale="linear",
+    )
+
+
+def curves_svg(plot: CurvePlot, size: Size, label: str, language: str = ENGLISH) -> Markup:
+    """Return curves over one axis, with their names above them, as an <svg> element."""
+    names = [str(translated(name, language)) for name, _ in plot.curves]
+    values = [
+        {"curve": name, "x": x, "y": y}
+        for name, (_, points) in zip(names, plot.curves, strict=True)
+        for x, y in points
+        if math.isfinite(y)
+    ]
+    across, up = (str(translated(each, language)) for each in (plot.across, plot.up))
+    return drawn(
+        "lines.json", label, language, values=values, names=names, across=across, up=up, size=size
     )
 
 

@@ -95,12 +95,13 @@ _WRITERS: Mapping[str, Callable[[Result, str], bytes]] = {
 CARD_WRITERS: Mapping[str, Callable[[Card], str]] = {".html": html, ".md": markdown}
 
 
-def check_ending(path: str | Path) -> str:
+def check_ending(path: str | Path, *others: str) -> str:
     """Return the ending of a path, in lower case; call it before the work starts.
 
-    Raises UsageError if results cannot be written with that ending.
+    others: endings of files that are not results. Raises UsageError if results cannot be written
+    with that ending, and it is none of the others.
     """
-    return checked_ending(path, _WRITERS)
+    return checked_ending(path, (*others, *_WRITERS))
 
 
 def content(result: Result, ending: str, language: str = ENGLISH) -> bytes:
