@@ -175,8 +175,8 @@ def test_two_packs_of_cards_have_the_shares_of_the_design():
     card = procedure(design, device("cards"), YES_NO)
     first, second, color = card.rules
     assert translated(first.whose, "en") == "If your true answer is “yes”"
-    assert translated(first.lines[0].do, "en") == "draw a card from pack “A”"
-    assert translated(second.lines[0].do, "en") == "draw a card from pack “B”"
+    assert translated(first.lines[0].do, "en") == "Draw a card from pack “A”."
+    assert translated(second.lines[0].do, "en") == "Draw a card from pack “B”."
     assert translated(color.lines[0].do, "en").endswith("“black” or “red”.")
     red = [
         sum(len(f.readings) for s, f in card.faces(true) if s.answer == "red") for true in (0, 1)

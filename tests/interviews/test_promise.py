@@ -144,7 +144,7 @@ def test_groups_with_other_probabilities_but_one_promise_are_one():
 )
 def test_every_promise_names_what_it_rests_on(device, raw, words):
     hand = DEVICES[device["kind"]](**device)
-    texts = device_assumptions(hand, [("armed", YES_NO, design_of(raw))] * 2, "yes")
+    texts = device_assumptions(hand, [("armed", YES_NO, design_of(raw))] * 2, {"armed": "yes"})
     text = english(texts)
     assert all(each in text for each in [*words, "says nothing but the answer", "answered once"])
     assert len(set(map(str, texts))) == len(texts)
@@ -152,5 +152,7 @@ def test_every_promise_names_what_it_rests_on(device, raw, words):
 
 def test_a_statement_of_the_survey_rests_on_its_share_and_on_no_die():
     raw = {"kind": "crosswise", "p": "1/4", "statement": "Born in May?"}
-    texts = device_assumptions(DEVICES["die"](kind="die"), [("a", YES_NO, design_of(raw))], "yes")
+    texts = device_assumptions(
+        DEVICES["die"](kind="die"), [("a", YES_NO, design_of(raw))], {"a": "yes"}
+    )
     assert "die" not in english(texts) and "true for 25.0% of all people" in english(texts)

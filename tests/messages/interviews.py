@@ -8,11 +8,13 @@ from pydantic import ValidationError
 import incrowd
 from incrowd import interviews
 from incrowd.errors import Problem, SurveyError
+from incrowd.interviews.assignment import random_lists
 from incrowd.interviews.designs import ItemDesign, design_of
 from incrowd.interviews.items import MISSING, ItemMatrices, ReportedItem
 from incrowd.interviews.shares import moments
+from incrowd.presentation.interview_kit import kit_files
 from incrowd.survey.toml import Mistake
-from tests.messages.shared import file
+from tests.messages.shared import command, file
 
 YES_NO = ("no", "yes")
 
@@ -112,6 +114,20 @@ def other_parquet(folder):
     return interviews.InterviewAnswers.load(folder / "a.parquet")
 
 
+def kit(design):
+    """The kit of a survey with a design."""
+    raw = SURVEY | {"question": [QUESTION | {"design": design}]}
+    return lambda _: kit_files(incrowd.InterviewSurvey.of(raw), random_lists(1, ()), "en")
+
+
+def written_kit(folder):
+    """A kit in a folder that has one."""
+    asked = '[[question]]\nid = "a"\ntype = "yesno"\ndesign = { kind = "warner", p = "1/6" }\n'
+    survey = file(folder, "s.toml", f'name = "x"\ndevice = {{ kind = "die" }}\n{asked}')
+    for _ in range(2):
+        command("interviews", "kit", survey, "-o", folder / "kit", "--interviews", "1")
+
+
 HALVES = {"no": ["1/2", "1/2"], "yes": ["1/4", "3/4"]}
 
 CASES = {
@@ -184,6 +200,10 @@ CASES = {
     "survey: options file and more": lambda folder: incrowd.InterviewSurvey.load(
         file(folder, "s.toml", OPTIONS.replace("die", "dice"))
     ),
+    "kit: interviewers": lambda _: random_lists(3, (), interviewers=0),
+    "kit: interviews": lambda _: random_lists(1, (), interviewers=2),
+    "kit: wording": kit({"kind": "crosswise", "p": "1/4"}),
+    "kit: folder": written_kit,
     "answers: no such question": lambda _: read({"a": ["yes"]}).item("b"),
     "answers: no such question of the survey": lambda _: read({"a": ["yes"]}).survey.item("b"),
     "answers: no such column": lambda _: read({"a": ["yes"]}).column("b"),

@@ -54,6 +54,7 @@ LOCAL = {
     "plan": "plan survey.toml -o plan.json --no-side-by-side",
     "randomize": "randomize plan.json answers.csv -o reports.parquet",
     "read": "read interviews.toml interviews.csv -o interviews.parquet",
+    "interviews kit": "interviews kit interviews.toml -o kit --interviews 4",
     "interviews show": "interviews show interviews.parquet -o shown.html",
     "interviews outcome": "interviews outcome interviews.parquet age~ill -o outcome.html",
     "interviews regress": "interviews regress interviews.parquet ill~1 -o regressed.html",

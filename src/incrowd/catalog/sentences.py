@@ -156,6 +156,12 @@ def as_keyword(option: Keyword) -> str:
     return option.name if option.value is None else f"{option.name}={option.value!r}"
 
 
+def text_language(language: str) -> str:
+    """Return the language of texts for that of a survey: itself ("de" for "de-AT"), or English."""
+    tag = language.split("-")[0].lower()
+    return tag if tag in LANGUAGES else ENGLISH
+
+
 def in_words(
     sentence: Sentence, language: str = ENGLISH, option: Callable[[Keyword], str] = as_keyword
 ) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import incrowd
-from incrowd.cli.console import printed_as_json, say, working
+from incrowd.catalog.sentences import text_language
+from incrowd.cli.console import print_json, printed_as_json, say, working
 from incrowd.cli.later import CommandGroup
 from incrowd.cli.options import (
     AsJson,
@@ -23,6 +24,7 @@ from incrowd.cli.options import (
     check_outputs,
     choice,
     keep,
+    make_folder,
     numbers,
     proportions,
     share,
@@ -179,6 +181,53 @@ def show(
 
     check_outputs(output or [], interviews)
     show_result(overview(load_interviews(interviews, language)), json, output, language)
+
+
+@app.command()
+def kit(
+    survey: SurveyArgument,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder to write to; created if missing.")
+    ],
+    interviews: Annotated[
+        int, typer.Option(help="Number of interviews: sheets, and rows of the spreadsheet.")
+    ] = 100,
+    interviewers: Annotated[
+        int, typer.Option(help="Number of people who interview; each has a list.")
+    ] = 1,
+    language: Language = None,
+    json: AsJson = False,
+) -> None:
+    """Write everything that interviews with a device in the respondent's hand need.
+
+    Instructions and a self-test for interviewers, cards for respondents that say what to do with
+    the die, interview sheets, a demonstration for respondents, and a spreadsheet to type the
+    answers into, which `incrowd read` reads; packs of cards, a spinner, and random lists of groups
+    if the survey needs them. Pages print on A4 and Letter, also as PDF from a browser. Run it once:
+    each run draws new random lists.
+
+    \b
+    Example:
+      incrowd interviews kit survey.toml -o kit --interviews 300 --language de
+    """
+    from incrowd.files import write_bytes
+    from incrowd.interviews.assignment import random_lists
+    from incrowd.presentation.interview_kit import kit_files
+
+    loaded = incrowd.InterviewSurvey.load(survey)
+    lists = random_lists(interviews, loaded.groups, interviewers=interviewers)
+    chosen = language or text_language(loaded.language)
+    files = kit_files(loaded, lists, chosen)
+    make_folder(output)
+    for name in files:
+        if (output / name).exists():
+            raise UsageError.of("-o", "kits.exists", path=str(output / name))
+    for name, content in files.items():
+        write_bytes(output / name, content, mode=0o644)
+    if json:
+        print_json({"folder": str(output), "files": sorted(files), "language": chosen})
+        return
+    say(f"wrote {', '.join(sorted(files))} to {output}")
 
 
 @app.command()

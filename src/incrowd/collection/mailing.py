@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
+from incrowd.catalog.sentences import text_language
 from incrowd.collection.claims import bundle_guarantee
 from incrowd.collection.protocol.addresses import Link, is_by_hand, is_loopback, location, short
 from incrowd.collection.protocol.bundle import Bundle, MixersBundle, as_time
@@ -37,7 +38,6 @@ from incrowd.presentation.letters import (
     LetterStyle,
     OrganizationRole,
     fields_in,
-    letter_language,
     letter_text,
     mail_text,
     printed_letters,
@@ -206,7 +206,7 @@ def _host(address: str) -> str:
 
 def letter_style(bundle: Bundle, language: str = "", zone: tzinfo | None = None) -> LetterStyle:
     """Return the style of letters: in a language, by default that of the survey or English."""
-    return LetterStyle(language or letter_language(bundle.wording.language), zone)
+    return LetterStyle(language or text_language(bundle.wording.language), zone)
 
 
 # The files.

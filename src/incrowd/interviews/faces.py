@@ -88,14 +88,15 @@ def faces_of(device: HandDevice, shares: Sequence[Fraction]) -> tuple[Faces, ...
     Each share is a multiple of one outcome, as `device.realizes` checks.
     """
     counts = [int(share * device.outcomes) for share in shares]
-    for read_as, readings in _ways_to_read(device):
-        divided = _divided([reading.ways for reading in readings], tuple(counts))
-        if divided is not None:
-            return tuple(
-                Faces(read_as, tuple(places), tuple(readings[place] for place in places))
-                for places in divided
-            )
-    raise AssertionError("single outcomes realize every multiple of one outcome")
+    ways = (
+        (read_as, readings, _divided([reading.ways for reading in readings], tuple(counts)))
+        for read_as, readings in _ways_to_read(device)
+    )
+    read_as, readings, divided = next(each for each in ways if each[2] is not None)
+    return tuple(
+        Faces(read_as, tuple(places), tuple(readings[place] for place in places))
+        for places in divided or ()
+    )
 
 
 def _divided(ways: Sequence[int], counts: tuple[int, ...]) -> list[list[int]] | None:

@@ -83,13 +83,14 @@ class CardRule(NamedTuple):
 class DeviceOutcome(NamedTuple):
     """A way in which it can come out for a person. report: the place of what she says among the
     reports. shows, do: what the device shows, and what the card says then; other: her answer to
-    the other question, if that matters."""
+    the other question, if that matters. face: the number on a single die."""
 
     probability: Fraction
     report: int
     shows: Sentence | None
     do: Sentence | None
     other: int | None = None
+    face: int | None = None
 
 
 @dataclass(frozen=True)
@@ -132,8 +133,15 @@ class Procedure:
 
     @property
     def uses_device(self) -> bool:
-        """Whether the device decides: not where people only compare with a statement."""
-        return not self.direct and getattr(self.design, "statement", None) is None
+        """Whether the device decides: not where people compare with a statement about them."""
+        if self._compares and getattr(self.design, "statement", None) is None:
+            return all(self.device.realizes(each.probability) for each in self._all_steps)
+        return not (self.direct or self._compares)
+
+    @property
+    def _all_steps(self) -> Iterator[DeviceStep]:
+        for true in range(len(self.answers)):
+            yield from self.design.steps(self.answers, true)
 
     def faces(self, true: int) -> tuple[tuple[DeviceStep, Faces], ...]:
         """Return the steps of a person with a true answer, with the faces that lead to them."""
@@ -186,14 +194,19 @@ class Procedure:
         if all(each == steps[0] for each in steps):
             return (CardRule(None, self._lines(0, alike=True)),)
         return tuple(
-            CardRule(self._whose(true), self._lines(true, alike=False)) for true in self._order
+            CardRule(self._whose(true), self._lines(true, alike=False)) for true in self.order
         )
 
     @property
-    def _order(self) -> tuple[int, ...]:
-        """The true answers in the order of the card, where yes comes before no."""
+    def yes_first(self) -> bool:
+        """Whether the answers are no and yes, which people read in the other order."""
+        return self.answers == ("no", "yes")
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The places of the true answers in the order in which people read them."""
         places = range(len(self.answers))
-        return tuple(reversed(places) if self.design.binary else places)
+        return tuple(reversed(places) if self.yes_first else places)
 
     def _whose(self, true: int) -> Sentence:
         return sentence("devices.if-true", answer=self.label_of(self.answers[true]))
@@ -233,7 +246,7 @@ class Procedure:
     @property
     def _drawn_from(self) -> Iterator[CardRule]:
         """Yield from which pack people with each true answer draw."""
-        for true in self._order:
+        for true in self.order:
             draw = sentence("devices.draw-from", answer=PACKS[true])
             yield CardRule(self._whose(true), (CardLine(None, draw),))
 
@@ -244,41 +257,45 @@ class Procedure:
         known.
         """
         if self._compares and not self.uses_device:
-            drawn = [
-                self._outcome(step, true, step.probability, None, unknown)
-                for step in self.design.steps(self.answers, true)
-            ]
-        else:
-            drawn = [
-                self._outcome(step, true, Fraction(reading.ways, self.device.outcomes), of, unknown)
-                for step, faces in self.faces(true)
-                for reading in faces.readings
-                for of in [(faces, reading)]
-            ]
-        return tuple(outcome for each in drawn for outcome in each)
+            steps = self.design.steps(self.answers, true)
+            drawn = [(step, step.probability, None) for step in steps]
+            return tuple(each for one in drawn for each in self._outcome(*one, true, unknown))
+        return tuple(
+            outcome
+            for step, faces in self.faces(true)
+            for reading in faces.readings
+            for outcome in self._outcome(
+                step,
+                Fraction(reading.ways, self.device.outcomes),
+                (faces.read_as, reading),
+                true,
+                unknown,
+            )
+        )
 
     def _outcome(
         self,
         step: DeviceStep,
-        true: int,
         probability: Fraction,
-        read: tuple[Faces, DeviceReading] | None,
+        read: tuple[ReadAs, DeviceReading] | None,
+        true: int,
         unknown: Fraction,
     ) -> Iterator[DeviceOutcome]:
         """Yield what follows from a reading: two ways if the person then answers another
         question."""
         shows = None if read is None else self._shows(step, *read)
+        face = int(str(read[1].name)) if read is not None and read[0] == "die" else None
         do = None if self._compares or self._packs else self._do(step, true, alike=False)
         other = int(step.action == "holds") if self._compares else None
         for report, share in self.design.reported(step, self.answers, true, unknown):
             if share:
                 answered = report if step.action == "unrelated" else other
-                yield DeviceOutcome(probability * share, report, shows, do, answered)
+                yield DeviceOutcome(probability * share, report, shows, do, answered, face)
 
-    def _shows(self, step: DeviceStep, faces: Faces, reading: DeviceReading) -> Sentence:
+    def _shows(self, step: DeviceStep, read_as: ReadAs, reading: DeviceReading) -> Sentence:
         if self._packs:
             return sentence("devices.shows-color", face=self.report_label(step.answer))
-        return Sentence(_SHOWS[faces.read_as], {"face": reading.name})
+        return Sentence(_SHOWS[read_as], {"face": reading.name})
 
 
 def procedure(

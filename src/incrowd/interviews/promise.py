@@ -8,9 +8,11 @@ exact ratios of probabilities (docs/interviews-mathematics.md#what-an-answer-rev
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from typing import ClassVar
 
 from incrowd.catalog.sentences import NumberText, Sentence, joined, listed, sentence
 from incrowd.interviews.designs import (
@@ -22,7 +24,8 @@ from incrowd.interviews.designs import (
 from incrowd.interviews.devices import Birthday, Coin, Die, HandDevice
 from incrowd.interviews.probabilities import log_up
 from incrowd.interviews.procedures import LabelOf, SpokenText, procedure
-from incrowd.number_text import LARGEST_LOG_FACTOR, written_out
+from incrowd.interviews.survey import InterviewSurvey
+from incrowd.number_text import LARGEST_LOG_FACTOR, bound, written_out
 
 USUAL = Fraction(1, 5), Fraction(4, 5)  # shares of yes to an unrelated question, if it is unknown
 
@@ -33,7 +36,8 @@ class QuestionPromise:
 
     evidence: for each true answer, the largest factor by which what a person says raises its odds
     against another answer; None if it can prove it. usual: if that depends on the unknown share of
-    yes to an unrelated question, the largest factor for the shares in `USUAL`.
+    yes to an unrelated question, the largest factor for the shares in `USUAL`. title: what the
+    question is called in sentences; by default its id.
     """
 
     id: str
@@ -41,6 +45,12 @@ class QuestionPromise:
     evidence: tuple[Fraction | None, ...]
     direct: bool = False
     usual: Fraction | None = None
+    title: SpokenText = ""
+
+    @property
+    def name(self) -> SpokenText:
+        """What the question is called in sentences."""
+        return self.title or self.id
 
     @property
     def ratio(self) -> Fraction | None:
@@ -127,7 +137,7 @@ class GroupPromise:
         if len(self.questions) == 1:
             return self.questions[0].sentence()
         if self.ratio is None:
-            which = [each.id for each in self.questions if each.ratio is None]
+            which = [each.name for each in self.questions if each.ratio is None]
             return sentence("devices.no-bound-together", questions=listed(which))
         most = factor_text(self.ratio)
         if most is None:
@@ -139,10 +149,25 @@ class GroupPromise:
         if len(self.questions) == 1:
             return (self.sentence(),)
         each = (
-            sentence("devices.of-question", question=one.id, text=one.sentence())
+            sentence("devices.of-question", question=one.name, text=one.sentence())
             for one in self.questions
         )
         return (self.sentence(), *each)
+
+    def to_respondent(self) -> tuple[Sentence, ...]:
+        """Return what interviewers read aloud: about the whole interview if that has a bound, and
+        otherwise about each question."""
+        if len(self.questions) == 1:
+            return self.questions[0].to_respondent()
+        if self.ratio is not None and (most := factor_text(self.ratio)):
+            many = len(self.questions)
+            together = sentence("devices.you-together", number=many, factor=most)
+            return sentence("devices.you-alone"), together
+        return tuple(
+            sentence("devices.of-question", question=one.name, text=text)
+            for one in self.questions
+            for text in [joined("shared.in-turn", one.to_respondent())]
+        )
 
 
 @dataclass(frozen=True)
@@ -156,10 +181,37 @@ class InterviewPromise:
     groups: tuple[GroupPromise, ...]
     assumptions: tuple[Sentence, ...]
 
+    reduced_by: ClassVar[tuple[str, ...]] = ()  # as for the guarantees of collections
+
     @property
     def epsilon(self) -> float:
         """The largest local epsilon of a group; inf if some group has no bound."""
         return max(group.epsilon for group in self.groups)
+
+    @property
+    def heading(self) -> Sentence:
+        """Whether this is a guarantee: limited if it is one-sided, or covers some groups only."""
+        if self.epsilon < math.inf:
+            return sentence("promises.guarantee")
+        evidence = [each for group in self.groups for q in group.questions for each in q.evidence]
+        some = any(each is not None for each in evidence)
+        return sentence("devices.limited-guarantee" if some else "promises.no-guarantee")
+
+    def whole_sentence(self) -> Sentence:
+        """Return the promise with everything that it rests on."""
+        text = joined("shared.in-turn", self.sentences())
+        assumed = joined("shared.in-turn", self.assumptions)
+        return sentence("devices.labeled-rests", text=text, assumed=assumed)
+
+    def line(self) -> Sentence:
+        """Return the same with its heading, in one line."""
+        return sentence("estimation.labeled", name=self.heading, text=self.whole_sentence())
+
+    def symbols(self) -> Sentence:
+        """Return the promise as an expert writes it."""
+        if self.epsilon == math.inf:
+            return sentence("devices.no-local-guarantee")
+        return sentence("devices.guarantee-local", epsilon=bound(self.epsilon, 6))
 
     def sentences(self) -> tuple[Sentence, ...]:
         """Return the promise of each group, without its assumptions."""
@@ -200,7 +252,11 @@ def _question_facts(question: QuestionPromise) -> dict[str, object]:
 
 
 def question_promise(
-    id: str, answers: Sequence[str], design: ResponseDesign, label_of: LabelOf = str
+    id: str,
+    answers: Sequence[str],
+    design: ResponseDesign,
+    label_of: LabelOf = str,
+    title: SpokenText = "",
 ) -> QuestionPromise:
     """Return what an answer to a question with a design can reveal."""
     names = tuple(answers)
@@ -211,6 +267,7 @@ def question_promise(
         evidence,
         isinstance(design, DirectQuestion),
         _usual(design, names) if design.unknown and None in evidence else None,
+        title,
     )
 
 
@@ -249,23 +306,63 @@ def _up(ratio: Fraction) -> float:
     return value if Fraction(value) >= ratio else math.nextafter(value, math.inf)
 
 
+def promise_of(
+    survey: InterviewSurvey,
+    ids: Sequence[str] | None = None,
+    *,
+    language: str = "",
+    titled: bool = False,
+) -> InterviewPromise:
+    """Return what the answers to some questions of a survey promise; by default, to all.
+
+    language: of labels and wordings; by default that of the survey. titled: whether sentences name
+    questions by their wording instead of their ids.
+    """
+    items = [survey.item(each) for each in ids] if ids else list(survey.items)
+    groups = [
+        GroupPromise(
+            group,
+            tuple(
+                question_promise(
+                    item.id,
+                    item.design.answers,
+                    item.design.designs[place],
+                    partial(_label, survey, item.id, language),
+                    survey.text_of(item.id, language) if titled else "",
+                )
+                for item in items
+            ),
+        )
+        for place, group in enumerate(survey.groups or ("",))
+    ]
+    designs = [
+        (item.id, item.design.answers, design) for item in items for design in item.design.designs
+    ]
+    yes = {item.id: _label(survey, item.id, language, item.design.answers[-1]) for item in items}
+    return InterviewPromise(group_promises(groups), device_assumptions(survey.device, designs, yes))
+
+
+def _label(survey: InterviewSurvey, id: str, language: str, answer: str) -> str:
+    return survey.label_of(id, answer, language)
+
+
 # What a promise rests on.
 
 
 def device_assumptions(
     device: HandDevice,
     designs: Sequence[tuple[str, Sequence[str], ResponseDesign]],
-    yes: SpokenText,
+    yes: Mapping[str, SpokenText],
 ) -> tuple[Sentence, ...]:
     """Return what the promises of some questions rest on.
 
-    designs: of each question its id, its answers, and a design of it. yes: the answer yes to
-    unrelated questions, in words.
+    designs: of each question its id, its answers, and a design of it. yes: the answer yes to each
+    question, in words.
     """
     protected = [each for each in designs if not isinstance(each[2], DirectQuestion)]
     uses = any(procedure(design, device, names).uses_device for _, names, design in protected)
     texts = [_of_device(device)] if uses else []
-    texts += [text for id, _, design in protected for text in _of_question(id, design, yes)]
+    texts += [text for each in protected for text in _of_question(device, *each, yes[each[0]])]
     texts += [sentence("devices.rests-following"), sentence("devices.rests-once")]
     return tuple(_once(texts))
 
@@ -292,7 +389,9 @@ def _of_device(device: HandDevice) -> Sentence:
     return sentence("devices.rests-cards" if cards else "devices.rests-spinner")
 
 
-def _of_question(id: str, design: ResponseDesign, yes: SpokenText) -> Iterator[Sentence]:
+def _of_question(
+    device: HandDevice, id: str, answers: Sequence[str], design: ResponseDesign, yes: SpokenText
+) -> Iterator[Sentence]:
     """Yield what a design assumes about another question or statement."""
     if isinstance(design, UnrelatedQuestion):
         if design.prevalence is not None:
@@ -303,6 +402,6 @@ def _of_question(id: str, design: ResponseDesign, yes: SpokenText) -> Iterator[S
             yield sentence("devices.rests-expected", question=id, yes=yes, share=share)
         else:
             yield sentence("devices.rests-unknown", question=id, yes=yes)
-    elif getattr(design, "statement", None) is not None:
+    elif not procedure(design, device, answers).uses_device:
         share = float(design.p)  # type: ignore[attr-defined]
         yield sentence("devices.rests-statement", question=id, share=share)

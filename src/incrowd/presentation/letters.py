@@ -18,7 +18,7 @@ from typing import Any, Literal
 import segno
 
 from incrowd.accountant.analyses import analysis
-from incrowd.catalog.sentences import LANGUAGES, Sentence, in_words, localized, sentence
+from incrowd.catalog.sentences import Sentence, in_words, localized, sentence
 from incrowd.errors import UsageError
 from incrowd.guarantees.parties import added_by
 from incrowd.number_text import bound, factor
@@ -88,12 +88,6 @@ class LetterStyle:
         return self.text(
             sentence("letters.date", month=month, day=day, year=year, time=clock, zone=zone)
         )
-
-
-def letter_language(language: str) -> str:
-    """Return the language of letters for that of a survey: itself, or English."""
-    tag = language.split("-")[0].lower()
-    return tag if tag in LANGUAGES else LANGUAGES[0]
 
 
 # The texts.

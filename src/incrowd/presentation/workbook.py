@@ -190,9 +190,14 @@ def _write(page: Worksheet, row: int, column: int, value: Value) -> None:
     if not isinstance(value, str):
         cell.value = value
         return
-    cell.value = visible(value)[:MOST_LETTERS]
+    write_text(cell, value)
+
+
+def write_text(cell: Any, text: str) -> None:
+    """Write text as text, whatever it begins with."""
+    cell.value = visible(text)[:MOST_LETTERS]
     cell.data_type = "s"
-    cell.quotePrefix = value.startswith(FORMULA)
+    cell.quotePrefix = text.startswith(FORMULA)
 
 
 def _wrap(page: Worksheet, row: int, bold: bool) -> None:

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
+from incrowd.catalog.sentences import text_language
 from incrowd.collection.invitations import add_invitations, hand_out, keep, remaining
 from incrowd.collection.mailing import (
     address_list,
@@ -34,7 +35,6 @@ from incrowd.presentation.letters import (
     LetterFacts,
     LetterLayout,
     LetterStyle,
-    letter_language,
     letter_text,
     mail_text,
     own_columns,
@@ -217,7 +217,7 @@ def _parts(project: Project, state: InvitingState, language: str) -> dict[str, A
     parts: dict[str, Any] = {"project": project, "publication": publication, "bundle": bundle}
     if bundle is None:
         return parts
-    facts, usual = facts_of(bundle, publication), letter_language(bundle.wording.language)
+    facts, usual = facts_of(bundle, publication), text_language(bundle.wording.language)
     style = LetterStyle(language if language in LANGUAGES else usual, publication.time_zone)
     columns = own_columns(state.named)
     table = codes_file(project, publication)
