@@ -3,10 +3,12 @@
 import math
 
 import numpy as np
+import pyarrow
 import pytest
 import statsmodels.api as sm
 from scipy import optimize, special, stats
 
+import incrowd
 from incrowd.errors import UsageError
 from incrowd.interviews.columns import Factor
 from incrowd.interviews.formula import parse_formula
@@ -256,6 +258,43 @@ def test_unknown_probabilities_have_intervals():
     assert honesty.low < honesty.estimate < honesty.high
 
 
+def test_the_published_lie_detector_from_a_survey():
+    """Heck and Moshagen (2018), with a group that was asked directly."""
+    columns = shared_columns("minarets_rr.csv")
+    survey = incrowd.InterviewSurvey.of(
+        {
+            "name": "Minarets",
+            "device": {"kind": "birthday"},
+            "columns": {"group": "condition"},
+            "groups": {"codes": [0, 1, 2]},
+            "question": [
+                {
+                    "id": "answer",
+                    "type": "yesno",
+                    "designs": [
+                        {"kind": "direct"},
+                        {"kind": "warner", "p": "2/12"},
+                        {"kind": "warner", "p": "10/12"},
+                    ],
+                }
+            ],
+        }
+    )
+    columns["randomized"] = np.where(columns["condition"] == 0, -1, 1)
+    for name in ("answer", "condition"):
+        columns[name] = columns[name].astype(int)
+    answers = incrowd.read_answers(survey, pyarrow.table(columns))
+    formula = "answer ~ randomized*center(left_right)"
+    found = incrowd.interviews.regress(answers, formula, lies=True)
+    estimates = [each.estimate for each in (*found.coefficients, *found.unknowns)]
+    errors = [each.standard_error for each in (*found.coefficients, *found.unknowns)]
+    expected = [0.76516, 1.05568, 0.47765, 0.09676, 0.65300]
+    assert estimates == pytest.approx(expected, abs=1.1e-5)
+    assert errors == pytest.approx([0.17804, 0.17804, 0.08001, 0.08001, 0.01805], abs=5.1e-6)
+    assert round(found.log_likelihood, 3) == -1051.466
+    assert found.people == 1621
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_format_has_the_figures(tmp_path, language):
@@ -336,3 +375,56 @@ def test_clustered_errors_cover_the_truth():
 @pytest.mark.slow
 def test_errors_that_ignore_clusters_are_rejected():
     assert (clustered("observed") < LEAST).all()
+
+
+# Coverage with weights.
+
+
+def sampled(use_weights):
+    """The share of surveys whose intervals hold the truth, if people with the trait take part half
+    as often as all others, and weights make up for it."""
+    rng, hits, n = np.random.default_rng(9), np.zeros(2), 400
+    matrices = ItemMatrices(warner(0.85)[None])
+    for _ in range(SURVEYS):
+        x = rng.normal(size=4 * n)
+        yes = rng.random(4 * n) < special.expit(TRUTH[0] + TRUTH[1] * x)
+        part = np.flatnonzero(rng.random(4 * n) < np.where(yes, 0.25, 0.5))[:n]
+        weights = np.where(yes, 2.0, 1.0)[part] if use_weights else None
+        law = warner(0.85)[1, yes[part].astype(int)]
+        reported = (rng.random(n) < law).astype(int)
+        item = ReportedItem(reported, np.zeros(n, int), matrices)
+        found = regress_item(
+            *("item", YES_NO, item, {"x": x[part]}, parse_formula("item ~ x")), weights=weights
+        )
+        hits += [c.low < t < c.high for c, t in zip(found.coefficients, TRUTH, strict=True)]
+    return hits / SURVEYS
+
+
+@pytest.mark.slow
+def test_weighted_intervals_cover_the_truth():
+    assert (sampled(True) >= LEAST).all()
+
+
+@pytest.mark.slow
+def test_intervals_that_ignore_weights_are_rejected():
+    assert (sampled(False) < LEAST).any()
+
+
+@pytest.mark.slow
+def test_intervals_of_ordered_answers_cover_the_truth():
+    rng, truth, n = np.random.default_rng(11), np.array([-0.5, 0.8, 0.7]), 500
+    law = np.full((3, 3), 0.1) + 0.7 * np.eye(3)
+    hits, naive_hits = np.zeros(3), np.zeros(3)
+    for _ in range(SURVEYS):
+        x = rng.normal(size=n)
+        below = special.expit(truth[:2] - truth[2] * x[:, None])
+        answers = (rng.random((n, 1)) > below).sum(axis=1)
+        reported = (rng.random((n, 1)) > law[answers].cumsum(axis=1)).sum(axis=1)
+        for matrix, counted in ((law, hits), (np.eye(3), naive_hits)):
+            item = ReportedItem(reported, np.zeros(n, int), ItemMatrices(matrix[None]))
+            found = regress_item(
+                *("item", ("a", "b", "c"), item, {"x": x}, parse_formula("item ~ x")), ordinal=True
+            )
+            counted += [c.low < t < c.high for c, t in zip(found.coefficients, truth, strict=True)]
+    assert (hits / SURVEYS >= LEAST).all()
+    assert (naive_hits / SURVEYS < LEAST).any()

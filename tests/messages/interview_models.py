@@ -42,11 +42,11 @@ def model(formula="armed ~ age + region", **options):
 DESIGN = {"kind": "forced", "yes": "1/6", "no": "1/6"}
 
 
-def read(formula, **options):
+def read(formula, design=DESIGN, **options):
     """The regression of answers that were read."""
 
     def call(_):
-        asked = [{"id": id, "type": "yesno", "design": DESIGN} for id in ("smokes", "drinks")]
+        asked = [{"id": id, "type": "yesno", "design": design} for id in ("smokes", "drinks")]
         survey = incrowd.InterviewSurvey.of(
             {"name": "Habits", "device": {"kind": "die"}, "question": asked}
         )
@@ -88,6 +88,8 @@ CASES = {
     "ordinal of two answers": model(ordinal=True),
     "unknown errors": read("smokes ~ age", errors="exact"),
     "unknown intervals": read("smokes ~ age", intervals="exact"),
+    "lies about a count": read("smokes ~ age", DESIGN | {"repeats": 2}, lies=True),
+    "lies in one group": read("smokes ~ age", lies=True),
     "an open outcome": read("age ~ 1"),
     "a randomized predictor": read("smokes ~ drinks"),
     "no clusters": model(errors="cluster"),

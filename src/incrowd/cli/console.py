@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 # The parameters of the library, and the options of the command line for them.
 _ALIKE = (
     "accept_smaller_crowd as_planned at bootstrap by code codes device_key encoding engine error "
-    "errors family format id intervals keep margin margins master memory merge method noise_only "
-    "of_those_who_answered on ordinal outcome people reference scores seed sheet short "
+    "errors family format id intervals keep lies margin margins master memory merge method "
+    "noise_only of_those_who_answered on ordinal outcome people reference scores seed sheet short "
     "simulation_seed stratum threshold trials words"
 )
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _ALIKE.split()} | {

@@ -267,6 +267,10 @@ def regress(
             help="Predict the shares there as well, as sex=1,age=30 or age=mean; repeatable.",
         ),
     ] = None,
+    lies: Annotated[
+        bool,
+        typer.Option("--lies", help="Some who should say yes do not: the stochastic lie detector."),
+    ] = False,
     unweighted: Annotated[
         bool, typer.Option("--unweighted", help="Ignore the weights of the interviews.")
     ] = False,
@@ -296,6 +300,7 @@ def regress(
     if intercepts is not None:
         given = {"--errors": errors, "--ordinal": "--ordinal" if ordinal else None, "--at": at}
         given["--intervals"] = None if intervals == "wald" else intervals
+        given["--lies"] = "--lies" if lies else None
         _check_alone(given)
     answers = load_interviews(interviews, language)
     with working("fitting the model"):
@@ -313,6 +318,7 @@ def regress(
                 at=[dict(each) for each in values],
                 intervals=intervals,
                 weighted=not unweighted,
+                lies=lies,
             )
     show_result(model, json, output, language)
 

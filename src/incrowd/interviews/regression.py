@@ -40,6 +40,7 @@ from incrowd.interviews.logistic import (
     profile_end,
 )
 from incrowd.interviews.predicted import average_effects, each_share, mean_shares
+from incrowd.interviews.rule_breakers import asked_directly, with_lies
 
 ERROR_KINDS: tuple[LogitErrors, ...] = ("observed", "expected", "scores", "robust", "cluster")
 INTERVAL_KINDS: tuple[IntervalKind, ...] = ("wald", "profile")
@@ -56,6 +57,7 @@ def regress(
     at: Sequence[Mapping[str, str | float]] = (),
     intervals: str = "wald",
     weighted: bool = True,
+    lies: bool = False,
 ) -> ItemRegression:
     """Fit a regression of the true answers to a randomized question on open columns.
 
@@ -86,6 +88,10 @@ def regress(
         Of the coefficients. Profile intervals are slower, and hold better near 0 and 1.
     weighted : bool
         Whether interviews count by the survey's column of weights.
+    lies : bool
+        Whether people who should say "yes" may not do so: the stochastic lie detector, which
+        estimates how many of them follow the rules. It needs two groups with different devices, and
+        allows for a third group that is asked directly.
 
     Returns
     -------
@@ -99,7 +105,7 @@ def regress(
 
     References
     ----------
-    Blair, Imai, and Zhou (2015); Heck and Moshagen (2018).
+    Blair, Imai, and Zhou (2015); Heck and Moshagen (2018); Moshagen, Musch, and Erdfelder (2012).
 
     Examples
     --------
@@ -136,7 +142,7 @@ def regress(
     return regress_item(
         parsed.outcome,
         answers.survey.item(parsed.outcome).design.answers,
-        item,
+        _with_lies(parsed.outcome, item) if lies else item,
         answers.columns,
         parsed,
         weights=answers.weights if weighted else None,
@@ -147,6 +153,17 @@ def regress(
         at=at,
         intervals=_word("intervals", intervals, INTERVAL_KINDS),
     )
+
+
+def _with_lies(id: str, item: ReportedItem) -> ReportedItem:
+    """Return an item whose carriers may lie. Raises UsageError if this cannot be estimated."""
+    matrices = item.matrices
+    if matrices.reports != 2 or matrices.answers != 2:
+        raise UsageError.of("lies", "interview_models.lies-of-two", value=id)
+    devices = matrices.base[~asked_directly(matrices)].reshape(-1, 4)
+    if len(np.unique(devices, axis=0)) < 2:
+        raise UsageError.of("lies", "interview_models.lies-of-groups", value=id)
+    return replace(item, matrices=with_lies(matrices))
 
 
 def regress_item(
