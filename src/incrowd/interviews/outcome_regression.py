@@ -299,7 +299,11 @@ def coefficient_table(title: str, rows: Sequence[Coefficient], *, odds: bool) ->
         for each in rows
     ]
     return Numbers(
-        title, (TERM, ESTIMATE, ERROR, INTERVAL, *ratio, "p"), tuple(lines), (INTERVAL,), spaces=2
+        title,
+        (TERM, ESTIMATE, ERROR, INTERVAL, *ratio, "p"),
+        tuple(lines),
+        (TERM, ESTIMATE, ERROR, "p"),
+        spaces=2,
     )
 
 
