@@ -108,6 +108,15 @@ def read_again(folder):
     return incrowd.load_answers(folder / "interviews.parquet", asked)
 
 
+def edited(folder):
+    """A file of interviews in which a report was changed."""
+    path = folder / "interviews.parquet"
+    read({"a": ["yes"]}).save(path)
+    table = pa.parquet.read_table(path)
+    pa.parquet.write_table(table.set_column(0, "a", pa.array(["maybe"])), path)
+    return interviews.InterviewAnswers.load(path)
+
+
 def other_parquet(folder):
     """A Parquet file that is not one of interviews."""
     pa.parquet.write_table(pa.table({"a": ["yes"]}), folder / "a.parquet")
@@ -212,6 +221,7 @@ CASES = {
         file(folder, "a.csv", "a\nyes\n")
     ),
     "answers: other Parquet": other_parquet,
+    "answers: edited": edited,
     "answers: column of the id": lambda _: read(
         {"a": ["yes"], "q1": ["yes"]}, question=[QUESTION | {"column": "q1"}]
     ),

@@ -202,7 +202,9 @@ class InterviewAnswers:
         Raises
         ------
         AnswersError
-            If it cannot be read, or is another kind of file.
+            If it cannot be read, is another kind of file, or was edited.
+        UsageError
+            If there is no such file.
         """
         if not Path(path).is_file():
             raise UsageError.of("interviews", "interviews.no-file", value=str(path))
@@ -213,20 +215,38 @@ class InterviewAnswers:
         metadata = table.schema.metadata or {}
         if metadata.get(FORMAT_KEY) != FORMAT:
             raise _other_file(path)
-        survey = InterviewSurvey.of(json.loads(metadata[SURVEY_KEY]))
-        levels = json.loads(metadata[LEVELS_KEY])
-        columns = {
-            name: Factor(tuple(levels[name]), _places(table[name], levels[name]))
-            if name in levels
-            else table[name].to_numpy()
-            for name in table.column_names
-            if name not in {each.id for each in survey.items}
-        }
-        group = _groups(survey, columns, table.num_rows)
-        reports = {
-            each.id: _places_in(each.design.reports, group, table[each.id]) for each in survey.items
-        }
-        return cls(survey, reports, group, columns)
+        try:
+            return _parsed(table)
+        except (ValueError, LookupError, TypeError, AttributeError, pa.ArrowException):
+            raise AnswersError.of("interviews", "interviews.edited", value=str(path)) from None
+
+
+def _parsed(table: pa.Table) -> InterviewAnswers:
+    """Return the content of a file. Raises ValueError or LookupError if it was edited."""
+    metadata = table.schema.metadata
+    survey = InterviewSurvey.of(json.loads(metadata[SURVEY_KEY]))
+    levels = json.loads(metadata[LEVELS_KEY])
+    asked = {each.id for each in survey.items}
+    columns: dict[str, OpenColumn] = {
+        name: Factor(tuple(levels[name]), _checked(table[name], _places(table[name], levels[name])))
+        if name in levels
+        else pc.cast(table[name], pa.float64()).to_numpy()
+        for name in table.column_names
+        if name not in asked
+    }
+    group = _groups(survey, columns, table.num_rows)
+    reports = {
+        each.id: _checked(table[each.id], _places_in(each.design.reports, group, table[each.id]))
+        for each in survey.items
+    }
+    return InterviewAnswers(survey, reports, group, columns)
+
+
+def _checked(column: pa.ChunkedArray, codes: np.ndarray) -> np.ndarray:
+    """Return the codes of a column. Raises ValueError if a cell has none."""
+    if np.any((codes == MISSING) & pc.is_valid(column).to_numpy()):
+        raise ValueError
+    return codes
 
 
 def _groups(survey: InterviewSurvey, columns: Mapping[str, OpenColumn], people: int) -> np.ndarray:

@@ -248,7 +248,7 @@ class InterviewSurvey:
         SurveyError
             With every mistake at once.
         """
-        if DEVICE not in raw:
+        if not isinstance(raw, Mapping) or DEVICE not in raw:
             raise SurveyError.of(DEVICE, "interviews.no-device", kinds=list(DEVICES))
         asked, problems = _with_known_keys(raw)
         plain = {**asked, "question": [_without_design(each) for each in _questions(asked)]}

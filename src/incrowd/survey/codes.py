@@ -61,8 +61,10 @@ class Codes(Frozen):
 
 def code_text(value: object) -> object:
     """Return a code as text; numbers in TOML become text."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, float):
         return format(value, ".15g")
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
     return value.strip() if isinstance(value, str) else value
 
 
