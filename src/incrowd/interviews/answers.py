@@ -18,6 +18,7 @@ from incrowd.errors import AnswersError, IncrowdError, UsageError
 from incrowd.files import replaced
 from incrowd.interviews.columns import Factor, OpenColumn
 from incrowd.interviews.items import MISSING, ReportedItem
+from incrowd.interviews.promise import InterviewPromise, promise_of
 from incrowd.interviews.survey import InterviewSurvey
 
 FORMAT = b"incrowd interviews 1"
@@ -109,6 +110,11 @@ class InterviewAnswers:
             If the survey does not have it, labels stay in the survey's own language.
         """
         return replace(self, survey=replace(self.survey, shown_in=language))
+
+    @property
+    def guarantee(self) -> InterviewPromise:
+        """What the device promises the people who answered, about the whole interview."""
+        return promise_of(self.survey)
 
     def item(self, id: str) -> ReportedItem:
         """Return the reports of a question with their probabilities.

@@ -15,6 +15,7 @@ from incrowd.catalog.sentences import NumberText, Sentence, as_translatable, sen
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.interviews.columns import Factor, OpenColumn
 from incrowd.interviews.items import MISSING, ItemMatrices
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.number_text import between, percent
 from incrowd.views import Line, Numbers, Sheet, View
 
@@ -121,7 +122,7 @@ class InterviewOverview(views.Result):
     columns: tuple[ColumnSummary, ...]
     labels: dict[tuple[str, str], str]
     texts: dict[str, str]
-    guarantee: None = None
+    guarantee: InterviewPromise | None = None
 
     def __repr__(self) -> str:
         return f"InterviewOverview(people={self.people:,}, questions={list(self.missing)})"
@@ -129,6 +130,7 @@ class InterviewOverview(views.Result):
     def facts(self) -> dict[str, Any]:
         """Return all counts and shares."""
         return {
+            "guarantee": self.guarantee,
             "people": self.people,
             "reports": self.reports,
             "missing": self.missing,
@@ -237,6 +239,7 @@ def overview(answers: InterviewAnswers) -> InterviewOverview:
     survey = answers.survey
     columns = tuple(_summary(name, column) for name, column in answers.columns.items())
     return InterviewOverview(
+        guarantee=answers.guarantee,
         people=answers.people,
         reports=tuple(each for item in survey.items for each in _arrived(answers, item.id)),
         missing={id: int(np.sum(codes == MISSING)) for id, codes in answers.reports.items()},

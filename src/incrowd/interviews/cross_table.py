@@ -19,6 +19,7 @@ from incrowd.interviews.contrasts import WaldTest
 from incrowd.interviews.influence import half_width
 from incrowd.interviews.items import ReportedItem
 from incrowd.interviews.joint import OddsRatio, independence, odds_ratio
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.interviews.selection import (
     METHOD_NOTES,
     SampleArrays,
@@ -110,7 +111,7 @@ class InterviewTable(views.Result):
     unknowns: tuple[tuple[str, float, float], ...] = ()
     independence: WaldTest | None = None
     odds_ratio: OddsRatio | None = None
-    guarantee: None = None
+    guarantee: InterviewPromise | None = None
 
     def __repr__(self) -> str:
         return f"InterviewTable({' × '.join(self.names)}, method={self.method!r})"
@@ -118,6 +119,7 @@ class InterviewTable(views.Result):
     def facts(self) -> dict[str, Any]:
         """Return all figures."""
         return {
+            "guarantee": self.guarantee,
             "method": self.method,
             "questions": self.names,
             "answers": self.answers,
@@ -344,6 +346,7 @@ def table(
     covariance[at_end], covariance[:, at_end] = np.nan, np.nan
     shape = shares.mixture.shape
     return InterviewTable(
+        guarantee=answers.guarantee,
         names=tuple(names),
         answers=tuple(each for _, each, _ in axes),
         labels=tuple(each for _, _, each in axes),

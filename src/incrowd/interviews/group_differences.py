@@ -17,6 +17,7 @@ from incrowd.interviews.contrasts import WaldTest, holm, homogeneity, shares_by_
 from incrowd.interviews.cross_table import wald_words
 from incrowd.interviews.influence import half_width, two_sided
 from incrowd.interviews.item_prevalence import FIGURE_NAMES, Prevalence, prevalence
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.interviews.selection import SampleArrays, estimator, people_groups
 from incrowd.interviews.shares import moments
 from incrowd.methods import EstimationMethod
@@ -80,14 +81,18 @@ class GroupDifferences(views.Result):
     shares: Prevalence
     differences: tuple[GroupDifference, ...]
     test: WaldTest
-    guarantee: None = None
+    guarantee: InterviewPromise | None = None
 
     def __repr__(self) -> str:
         return f"GroupDifferences(by={self.shares.by!r}, differences={len(self.differences)})"
 
     def facts(self) -> dict[str, Any]:
         """Return the shares, the differences, and the test."""
-        return self.shares.facts() | {"differences": self.differences, "test": self.test}
+        return self.shares.facts() | {
+            "guarantee": self.guarantee,
+            "differences": self.differences,
+            "test": self.test,
+        }
 
     def long_table(self) -> Sheet:
         """Return a row for each difference."""
@@ -249,6 +254,7 @@ def compare(
                 )
     adjusted = _adjusted([each.p_value for each in differences])
     return GroupDifferences(
+        guarantee=answers.guarantee,
         shares=shares,
         differences=tuple(
             replace(each, adjusted=p) for each, p in zip(differences, adjusted, strict=True)

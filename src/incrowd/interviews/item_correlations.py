@@ -16,6 +16,7 @@ from incrowd.errors import Of, UsageError
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.interviews.columns import Factor
 from incrowd.interviews.cross_table import check_name
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.interviews.scores import (
     NumberColumn,
     NumberCorrelation,
@@ -65,7 +66,7 @@ class ItemCorrelations(views.Result):
     names: tuple[str, ...]
     pairs: tuple[NumberCorrelation, ...]
     sample: SampleDesign
-    guarantee: None = None
+    guarantee: InterviewPromise | None = None
 
     def __repr__(self) -> str:
         return f"ItemCorrelations(names={list(self.names)})"
@@ -89,6 +90,7 @@ class ItemCorrelations(views.Result):
     def facts(self) -> dict[str, Any]:
         """Return the matrices and all pairs."""
         return {
+            "guarantee": self.guarantee,
             "names": self.names,
             "correlations": self.matrix,
             "standard_errors": self.standard_errors,
@@ -226,7 +228,7 @@ def correlate(
         correlation(columns[first], columns[second], sample.weights, sample.clusters)
         for first, second in combinations(distinct, 2)
     )
-    return ItemCorrelations(distinct, pairs, sample.design)
+    return ItemCorrelations(distinct, pairs, sample.design, guarantee=answers.guarantee)
 
 
 def _column(

@@ -15,6 +15,7 @@ from incrowd.estimation.intervals import LEVEL
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.interviews.influence import half_width
 from incrowd.interviews.items import MISSING, ReportedItem
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.interviews.selection import (
     METHOD_NOTES,
     SampleArrays,
@@ -118,7 +119,7 @@ class Prevalence(views.Result):
     sample: SampleDesign
     people: int
     by: str = ""
-    guarantee: None = None
+    guarantee: InterviewPromise | None = None
 
     def __repr__(self) -> str:
         return f"Prevalence(questions={[*self.left_out]}, method={self.method!r})"
@@ -136,6 +137,7 @@ class Prevalence(views.Result):
     def facts(self) -> dict[str, Any]:
         """Return all figures, and what they were estimated from."""
         return {
+            "guarantee": self.guarantee,
             "method": self.method,
             "by": self.by or None,
             "figures": self.figures,
@@ -306,6 +308,7 @@ def prevalence(
             left_out = int(inside.sum()) - shares.people
             fits.append(PrevalenceFit(id, group, shares.people, left_out, shares.log_likelihood))
     return Prevalence(
+        guarantee=answers.guarantee,
         figures=tuple(figures),
         fits=tuple(fits),
         shown=frozenset(pair for id in ids for pair in _shown(answers, id)),

@@ -26,6 +26,7 @@ from incrowd.estimation.regression.results import (
 from incrowd.estimation.tables import FIGURES
 from incrowd.interviews.logistic import LogitErrors
 from incrowd.interviews.predicted import MeanShares
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.number_text import between, percent, places_of, times
 from incrowd.views import IntervalPlot, LabeledInterval, Numbers, Sheet, Square, View
 
@@ -131,8 +132,8 @@ class ItemRegression(views.Result):
         Whether the interviews have weights.
     references : tuple of str
         The categories with which the others are compared.
-    guarantee : None
-        The promise of the device is on the page of the survey.
+    guarantee : InterviewPromise or None
+        What the device promises.
     """
 
     formula: str
@@ -156,7 +157,7 @@ class ItemRegression(views.Result):
     clusters: int = 0
     weighted: bool = False
     references: tuple[str, ...] = ()
-    guarantee: None = None
+    guarantee: InterviewPromise | None = None
 
     def __repr__(self) -> str:
         return f"ItemRegression({self.formula}, {self.model}, {self.people:,} interviews)"

@@ -365,6 +365,7 @@ def _result(
         rest = LOGISTIC_VARIANCE if sigma is None else sigma**2
         variation = GroupVariation.of(intercepts, fit.intercepts, rest)
     return OutcomeRegression(
+        guarantee=answers.guarantee,
         family=outcome.family,
         outcome=data.named,
         item=data.item,

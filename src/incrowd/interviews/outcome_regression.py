@@ -25,6 +25,7 @@ from incrowd.estimation.regression.results import (
 )
 from incrowd.interviews.formula import INTERCEPT
 from incrowd.interviews.intercepts import InterceptFit
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.methods import Family, OutcomeErrors
 from incrowd.number_text import between, times
 from incrowd.views import IntervalPlot, LabeledInterval, Numbers, Sheet, Square, View
@@ -124,7 +125,7 @@ class OutcomeRegression(views.Result):
         Whether interviews have weights.
     variation : GroupVariation or None
         The random intercepts, if the model has them.
-    guarantee : object or None
+    guarantee : InterviewPromise or None
         What the device promises.
 
     Examples
@@ -171,7 +172,7 @@ class OutcomeRegression(views.Result):
     log_likelihood: float
     weighted: bool = False
     variation: GroupVariation | None = None
-    guarantee: Any = None
+    guarantee: InterviewPromise | None = None
 
     def __repr__(self) -> str:
         people = quantity(self.people, "interviews")

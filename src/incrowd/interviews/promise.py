@@ -236,6 +236,7 @@ class InterviewPromise:
                 for group in self.groups
             ],
             "assumptions": [str(each) for each in self.assumptions],
+            "sentence": str(self.whole_sentence()),
         }
 
 

@@ -139,7 +139,7 @@ def regress(
     for name in parsed.columns:
         if name in answers.reports:
             raise UsageError.of("formula", "interview_models.randomized-predictor", value=name)
-    return regress_item(
+    model = regress_item(
         parsed.outcome,
         answers.survey.item(parsed.outcome).design.answers,
         _with_lies(parsed.outcome, item) if lies else item,
@@ -153,6 +153,7 @@ def regress(
         at=at,
         intervals=_word("intervals", intervals, INTERVAL_KINDS),
     )
+    return replace(model, guarantee=answers.guarantee)
 
 
 def _with_lies(id: str, item: ReportedItem) -> ReportedItem:

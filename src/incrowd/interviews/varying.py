@@ -26,6 +26,7 @@ from incrowd.interviews.outcome_models import (
 )
 from incrowd.interviews.outcome_regression import GroupVariation, coefficient_table
 from incrowd.interviews.predictor import fit_hidden_answers, undetermined
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.views import IntervalPlot, LabeledInterval, Sheet, Square, View
 
 
@@ -51,7 +52,7 @@ class VaryingRegression(views.Result):
         The random intercepts.
     log_likelihood : float
         Of the reports.
-    guarantee : object or None
+    guarantee : InterviewPromise or None
         What the device promises.
     """
 
@@ -65,7 +66,7 @@ class VaryingRegression(views.Result):
     unknown: tuple[Coefficient, ...]
     variation: GroupVariation
     log_likelihood: float
-    guarantee: Any = None
+    guarantee: InterviewPromise | None = None
 
     def __repr__(self) -> str:
         people = quantity(self.people, "interviews")
@@ -224,6 +225,7 @@ def regress_with_intercepts(
         )
     covariance = fit.covariance[:size, :size]
     return VaryingRegression(
+        guarantee=answers.guarantee,
         formula=str(parsed),
         item=parsed.outcome,
         answer=names[1],

@@ -8,6 +8,7 @@ from typing import Any
 
 from incrowd.guarantees.parties import against
 from incrowd.guarantees.strength import strength
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.number_text import finite
 from incrowd.plans import Guarantee
 from incrowd.plans.plan import written_epsilon
@@ -30,6 +31,8 @@ def plain(value: Any) -> Any:
     and null for nan and infinity."""
     if isinstance(value, Guarantee):
         return guarantee_facts(value)
+    if isinstance(value, InterviewPromise):
+        return value.facts()
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):

@@ -43,10 +43,12 @@ from incrowd.guarantees.strength import (
     strength,
     strength_of,
 )
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.number_text import bound, chance, factor, written_out
 from incrowd.plans import Guarantee
 from incrowd.plans.plan import Assumption, Mixing, Reduction
 
+AnyGuarantee = Guarantee | InterviewPromise
 _REDUCED: dict[Reduction, str] = {
     "one-party": "promises.one-party",
     "thinned-cells": "promises.thinned-cells",
@@ -58,8 +60,10 @@ _REDUCED: dict[Reduction, str] = {
 }
 
 
-def promise_lines(guarantee: Guarantee) -> tuple[Sentence, ...]:
+def promise_lines(guarantee: AnyGuarantee) -> tuple[Sentence, ...]:
     """Return a guarantee with what it assumes: heading, sentence, symbols, and warnings."""
+    if isinstance(guarantee, InterviewPromise):
+        return guarantee.heading, guarantee.whole_sentence(), guarantee.symbols()
     return (
         guarantee_heading(guarantee),
         whole_sentence(guarantee),
@@ -133,17 +137,21 @@ def checked_language(language: str) -> str:
     return language
 
 
-def whole_sentence(guarantee: Guarantee) -> Sentence:
+def whole_sentence(guarantee: AnyGuarantee) -> Sentence:
     """Return the promise and, with two mixers, who could cheat."""
+    if isinstance(guarantee, InterviewPromise):
+        return guarantee.whole_sentence()
     cheats = [against_sentence(guarantee)] if mixed_twice(guarantee) else []
     return in_turn(promise_sentence(guarantee), *cheats)
 
 
-def guarantee_line(guarantee: Guarantee) -> Sentence:
+def guarantee_line(guarantee: AnyGuarantee) -> Sentence:
     """Return the guarantee in symbols and its strength, with what it assumes, in one line.
 
     The first assumption is shortened; no other is left out.
     """
+    if isinstance(guarantee, InterviewPromise):
+        return guarantee.line()
     if guarantee.epsilon == math.inf:
         return promise_sentence(guarantee)
     figures = {"epsilon": bound(guarantee.epsilon, 6), "delta": bound(guarantee.delta)}

@@ -23,8 +23,8 @@ from incrowd.estimation.results import (
 )
 from incrowd.estimation.words import WordEstimates, WordRow
 from incrowd.number_text import digits, percent
-from incrowd.plans import Guarantee
 from incrowd.presentation import guarantee_text
+from incrowd.presentation.guarantee_text import AnyGuarantee
 from incrowd.presentation.receipts import invented_warning
 from incrowd.presentation.terminal_tables import LIGHT, numbers_table, table
 from incrowd.views import Result, View
@@ -58,7 +58,7 @@ def printed(result: Result, *, verbose: bool = True) -> Iterator[Printed]:
 
 
 def of_view(
-    view: View, guarantee: Guarantee | None = None, *, verbose: bool = True
+    view: View, guarantee: AnyGuarantee | None = None, *, verbose: bool = True
 ) -> Iterator[Printed]:
     """Yield the parts of a view; notes are on standard error. verbose: as for `printed`."""
     yield from map(Printed, map(Text, view.above if verbose else view.warnings))
@@ -72,10 +72,10 @@ def of_view(
     yield from (Printed(text, note=True) for text in (*below, *view.notes))
 
 
-def _promise(guarantee: Guarantee, verbose: bool) -> str:
+def _promise(guarantee: AnyGuarantee, verbose: bool) -> str:
     """Return a guarantee with what it assumes: in plain words, or in one line."""
     if verbose:
-        return guarantee_text.guarantee_sentence(guarantee)
+        return str(guarantee_text.whole_sentence(guarantee))
     return str(guarantee_text.guarantee_line(guarantee))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from incrowd.presentation.guarantee_text import guarantee_sentence
+from incrowd.catalog.sentences import as_translatable
+from incrowd.presentation.guarantee_text import whole_sentence
 from incrowd.presentation.receipts import invented_warning
 from incrowd.views import Result, View
 
@@ -13,7 +14,7 @@ def parts(result: Result) -> dict[str, Any]:
     """Return the parts of the page of a result."""
     view = result.view()
     warned = [warning] if (warning := invented_warning(result)) else []
-    promise = [guarantee_sentence(result.guarantee)] if result.guarantee else []
+    promise = [as_translatable(whole_sentence(result.guarantee))] if result.guarantee else []
     return of_view(view, *warned, *view.above, *promise, *view.lines)
 
 
