@@ -20,7 +20,6 @@ from incrowd.interviews.planning import (
     expected_theta,
     openly,
     people_text,
-    points,
     sensitive_answers,
     shares_with,
 )
@@ -212,7 +211,7 @@ def goal_text(each: PowerForecast) -> str:
     if each.goal == "share":
         return translatable("power.share-goal", share=share, null=f"{100 * each.size:.3g}%")
     if each.goal == "difference":
-        size = points(each.size).removeprefix("±")
+        size = f"{100 * each.size:.3g}"
         return translatable("power.difference-goal", share=share, difference=size)
     return translatable("power.odds-goal", share=share, ratio=NumberText(f"{each.size:.3g}"))
 
