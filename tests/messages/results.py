@@ -4,11 +4,13 @@ import asyncio
 from types import SimpleNamespace
 from unittest import mock
 
+from markupsafe import Markup
 from starlette.datastructures import QueryParams, UploadFile
 
 from incrowd.errors import TableError
 from incrowd.estimation.regression.results import Regression
 from incrowd.methods import METHODS, Method, MethodOption
+from incrowd.presentation.pictures import Picture
 from incrowd.studio import results
 from incrowd.studio.calculations import Cache, CalculationOrder, computed
 from incrowd.studio.calls import Call, CallChoice, choice_of
@@ -20,6 +22,9 @@ from tests.messages.shared import command, file, plan_file, reports_file
 from tests.messages.studio_design import request
 
 REPORTS = "reports.parquet"
+DRAWN = SimpleNamespace(
+    pictures=(Picture("", Markup(), Markup()),), result=SimpleNamespace(invented=False)
+)
 
 
 def studio(folder, job=None):
@@ -51,7 +56,7 @@ def asked(handler, job=None, **choices):
             large,
             mock.patch.object(results, "sources", lambda _: (chosen,)),
             mock.patch.object(results, "computed", lambda *_: "a result"),
-            mock.patch.object(results, "_drawn", lambda *_: SimpleNamespace(pictures=(mock,))),
+            mock.patch.object(results, "_drawn", lambda *_: DRAWN),
         ):
             handler(Cache(), studio(folder, job), query(**choices))
 
@@ -62,7 +67,9 @@ def of_no_coefficients(_):
     model = mock.Mock(spec=Regression)
     model.long_table.return_value = Sheet("coefficients", (), ())
     model.view.return_value = View("", notes=("cannot be estimated: nobody said yes",))
-    called = (None, None, SimpleNamespace(result=model))
+    model.invented = False
+    named = SimpleNamespace(name="health", view="regress")
+    called = (named, named, SimpleNamespace(result=model))
     with mock.patch.object(results, "_called", lambda *_, **__: called):
         results._download(Cache(), None, query(format="csv"))
 

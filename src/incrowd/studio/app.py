@@ -22,6 +22,7 @@ from incrowd.studio import (
     imports,
     interview_design,
     interview_reading,
+    interview_report,
     inviting,
     managing,
     pasting,
@@ -58,6 +59,7 @@ AREAS = (
     published_versions.routes,
     interview_design.routes,
     interview_reading.routes,
+    interview_report.routes,
     history.routes,
     wizard.routes,
 )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from starlette.responses import Response
 
-from incrowd.presentation.write import has_content
+from incrowd.errors import UsageError
+from incrowd.presentation.pictures import Picture
+from incrowd.presentation.write import content, has_content
 from incrowd.studio.language import Phrase, phrase
 from incrowd.views import Result
 
@@ -36,6 +38,33 @@ _TYPES = {
 def formats_of(result: Result) -> Mapping[str, Phrase]:
     """Return the formats that a result has: without figures there is no list of them."""
     return {format: label for format, label in FORMATS.items() if has_content(result, f".{format}")}
+
+
+def result_file(result: Result, ending: str, stem: str, language: str) -> Response:
+    """Return a result as a file to save. stem: its name before the ending. Raises UsageError if the
+    result has no such format."""
+    if ending not in formats_of(result):
+        reason = result.view().notes[0]
+        raise UsageError.of("format", "studio.no-figures", format=ending, reason=reason)
+    body = content(result, f".{ending.lower()}", language)
+    return attachment(body, ending, f"{stem}.{ending}")
+
+
+def picture_file(
+    pictures: Sequence[Picture], number: str, ending: str, stem: str, language: str
+) -> Response:
+    """Return one of some pictures as a file to save. Raises UsageError if there is no such one."""
+    from incrowd.presentation.charts import png_file, svg_file  # drawing is slow to import
+
+    if number not in map(str, range(len(pictures))):
+        raise UsageError.of("number", "studio.no-picture", number=number)
+    drawn = pictures[int(number)]
+    if ending not in ("svg", "png"):
+        raise UsageError.of("format", "shared.use-one-of", value=ending, choices=("svg", "png"))
+    write = png_file if ending == "png" else svg_file
+    body = write(drawn.wide, drawn.title)
+    name = f"{stem}-{int(number) + 1}.{ending}"
+    return attachment(body if isinstance(body, bytes) else body.encode(), ending, name)
 
 
 def attachment(body: bytes, ending: str, name: str) -> Response:

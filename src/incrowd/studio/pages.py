@@ -36,6 +36,7 @@ STEPS = (
 INTERVIEW_STEPS = (
     ("interview", phrase("Design")),
     ("answers", phrase("Read")),
+    ("report", phrase("Report")),
 )
 
 

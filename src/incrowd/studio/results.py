@@ -29,12 +29,11 @@ from incrowd.plans.plan import in_other_words, with_merged
 from incrowd.presentation import guarantee_text, layouts
 from incrowd.presentation.pictures import Picture
 from incrowd.presentation.receipts import invented_warning
-from incrowd.presentation.write import content
 from incrowd.reports.folder import ENDING
 from incrowd.reports.tally_files import ENDING as TALLY
 from incrowd.studio.calculations import Cache, CalculationOrder, computed
 from incrowd.studio.calls import OPTION, Call, CallChoice, choice_of, views
-from incrowd.studio.exports import FOR_READERS, FORMATS, attachment, formats_of
+from incrowd.studio.exports import FOR_READERS, FORMATS, formats_of, picture_file, result_file
 from incrowd.studio.names import renamed, within
 from incrowd.studio.pages import Studio, chosen_file, language_of, lines, render, route
 from incrowd.studio.projects import Project
@@ -448,14 +447,10 @@ def _download(cache: Cache, studio: Studio, request: Request) -> Response:
     if ending not in FORMATS:
         raise UsageError.of("format", "shared.use-one-of", value=ending, choices=[*FORMATS])
     project, choice, outcome = _called(cache, studio, request, for_script=ending == "R")
-    if ending not in formats_of(outcome.result):
-        reason = outcome.result.view().notes[0]
-        raise UsageError.of("format", "studio.no-figures", format=ending, reason=reason)
     # Files for programs are those of the command.
     shown = outcome.worded if ending in FOR_READERS else outcome.result
-    body = content(shown, f".{ending.lower()}", language_of(request))
-    name = f"{_beginning(outcome)}{project.name}-{choice.view}.{ending}"
-    return attachment(body, ending, name)
+    stem = f"{_beginning(outcome)}{project.name}-{choice.view}"
+    return result_file(shown, ending, stem, language_of(request))
 
 
 def _beginning(outcome: ShownResult) -> str:
@@ -469,22 +464,16 @@ async def picture(cache: Cache, studio: Studio, request: Request) -> Response:
 
 
 def _picture(cache: Cache, studio: Studio, request: Request) -> Response:
-    from incrowd.presentation.charts import png_file, svg_file  # drawing is slow to import
-
     project, choice, outcome = _called(cache, studio, request)
     number, ending = request.query_params.get("number", "0"), request.query_params.get("format", "")
-    if number not in map(str, range(len(outcome.pictures))):
-        raise UsageError.of("number", "studio.no-picture", number=number)
-    drawn = outcome.pictures[int(number)]
-    if ending not in ("svg", "png"):
-        raise UsageError.of("format", "shared.use-one-of", value=ending, choices=("svg", "png"))
-    write = png_file if ending == "png" else svg_file
-    title: Any = drawn.title
+    language = language_of(request)
+    drawn = outcome.pictures
     if outcome.result.invented:
-        title = translatable("presentation.invented-title", title=title)
-    body = write(drawn.wide, str(translated(title, language_of(request))))
-    name = f"{_beginning(outcome)}{project.name}-{choice.view}-{int(number) + 1}.{ending}"
-    return attachment(body if isinstance(body, bytes) else body.encode(), ending, name)
+        titles = (translatable("presentation.invented-title", title=each.title) for each in drawn)
+        named = zip(drawn, titles, strict=True)
+        drawn = tuple(each._replace(title=str(translated(t, language))) for each, t in named)
+    stem = f"{_beginning(outcome)}{project.name}-{choice.view}"
+    return picture_file(drawn, number, ending, stem, language)
 
 
 def _called(

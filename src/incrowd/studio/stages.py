@@ -70,7 +70,7 @@ NEXT: Mapping[StageName, NextStep] = {
     "answered": NextStep("results", phrase("Read the results")),
     "released": NextStep("results", phrase("Read the results")),
     "designed": NextStep("answers", phrase("Read the answers")),
-    "read": NextStep("answers", phrase("Read the answers")),
+    "read": NextStep("report", phrase("Read the results")),
 }
 REHEARSED = NextStep("publish", phrase("Publish it"))  # in the place of "certified"
 

@@ -49,7 +49,7 @@ document.addEventListener("htmx:after:request", (event) => {
 const isEntered = (field) =>
   field !== document.activeElement &&
   (field.matches("select")
-    ? [...field.options].some((option) => option.selected !== option.defaultSelected)
+    ? field.selectedIndex !== Math.max([...field.options].findIndex((option) => option.defaultSelected), 0)
     : field.matches("[type=checkbox], [type=radio]")
       ? field.checked !== field.defaultChecked
       : field.matches("[name]:not([type=hidden])") && field.value !== field.defaultValue);
