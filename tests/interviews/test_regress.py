@@ -167,6 +167,18 @@ def test_clusters_use_t_and_f():
     assert (found.tests[2].degrees, found.tests[2].denominator) == (2, 18)
 
 
+def test_a_coefficient_for_each_cluster_has_no_clustered_errors():
+    """The scores of each cluster sum to zero: its errors would be zero."""
+    clusters = np.arange(400) % 8
+    item, columns = interviews(DIE)
+    columns["village"] = clusters.astype(float)
+    with pytest.raises(UsageError, match="8 clusters do not determine"):
+        regress_item(
+            *("item", YES_NO, item, columns, parse_formula("item ~ factor(village)")),
+            clusters=clusters,
+        )
+
+
 def test_profile_intervals_end_where_the_likelihood_is_too_small():
     found = model(formula="item ~ female", intervals="profile")
     item, columns = interviews(DIE)
@@ -322,6 +334,7 @@ def test_weights_scale_does_not_matter():
     ("options", "words"),
     [
         ({"errors": "cluster"}, "no column of clusters"),
+        ({"clusters": np.arange(400) % 4}, "4 clusters do not determine"),
         ({"errors": "observed", "weights": np.ones(400)}, "do not hold with weights"),
         ({"intervals": "profile", "errors": "robust"}, "profile intervals do not hold"),
         ({"ordinal": True}, "two answers"),

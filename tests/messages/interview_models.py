@@ -93,6 +93,7 @@ CASES = {
     "an open outcome": read("age ~ 1"),
     "a randomized predictor": read("smokes ~ drinks"),
     "no clusters": model(errors="cluster"),
+    "few clusters": model(errors="cluster", clusters=np.arange(60) // 30),
     "errors of weights": model(errors="observed", weights=np.ones(60)),
     "profile of robust errors": model(errors="robust", intervals="profile"),
     "not in the model": model(at=[{"agee": 1}]),

@@ -30,6 +30,7 @@ STUCK = 1e-10  # the same if rounding hides the gain
 STRIDE = 5.0  # the largest change of log odds in a step
 STARTS = (0.25, 0.75)  # of unknown probabilities
 FAR = 12.0  # log odds of an unknown probability that count as 0 or 1
+SATURATED = 1e-8  # of the clustered variance, relative to that of independent interviews
 LARGE = 8.0  # log odds that are unbounded if their error is as large
 
 
@@ -218,6 +219,18 @@ class LogitFit:
                 inverse = inverse @ _squares(scores)[square] @ inverse * few
             covariance[square] = inverse
         return covariance
+
+    @property
+    def clusters_suffice(self) -> bool:
+        """Whether the clusters vary in all directions of the coefficients.
+
+        If not, such as with a coefficient for each cluster, clustered errors are too small or zero.
+        """
+        square = np.ix_(self.free, self.free)
+        information = self.likelihood.observed(self.parameters)[square]
+        squares = _squares(self._of_clusters(self._weighted_scores()))[square]
+        least = scipy.linalg.eigh(squares, information, eigvals_only=True)[0]
+        return bool(least > SATURATED)
 
     def _weighted_scores(self) -> np.ndarray:
         weight = self.likelihood.rows.weight[:, None]
