@@ -16,6 +16,7 @@ from tests.messages import (
     estimates,
     exchange,
     files,
+    honesty,
     interview_models,
     interview_outcomes,
     interview_power,
@@ -62,6 +63,7 @@ TABLES = (
         interview_models,
         interview_outcomes,
         interview_power,
+        honesty,
     ),
 )
 

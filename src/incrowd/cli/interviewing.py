@@ -36,9 +36,11 @@ from incrowd.files import checked_ending
 from incrowd.methods import (
     ESTIMATION_METHODS,
     FAMILIES,
+    HONESTY_MODELS,
     OUTCOME_ERRORS,
     EstimationMethod,
     Family,
+    HonestyModel,
     OutcomeErrors,
 )
 
@@ -58,6 +60,14 @@ app = typer.Typer(
 
 InterviewsFile = Annotated[
     Path, typer.Argument(metavar="INTERVIEWS", help="Answers, from `incrowd read`.")
+]
+HonestyOption = Annotated[
+    HonestyModel,
+    choice(
+        "--model",
+        HONESTY_MODELS,
+        "What people may do: lies, cheaters, always-no, anchor, or extended.",
+    ),
 ]
 
 EstimatorOption = Annotated[
@@ -398,6 +408,72 @@ def outcome(
             errors=errors,
         )
     show_result(result, json, output, language)
+
+
+@app.command()
+def honesty(
+    interviews: InterviewsFile,
+    questions: Annotated[
+        list[str],
+        typer.Argument(metavar="QUESTION", help="A yes/no question; several for always-no."),
+    ],
+    model: HonestyOption,
+    anchor: Annotated[
+        str | None,
+        typer.Option(help="For the model anchor: a question whose true answer the survey states."),
+    ] = None,
+    output: Outputs = None,
+    language: Language = None,
+    json: AsJson = False,
+) -> None:
+    """Estimate how many people do not follow the rules, and the shares of all others.
+
+    lies: people with the trait deny it. cheaters: some say "no" whatever the device says; both need
+    two groups with different probabilities. always-no: some say "no" to each of several questions.
+    anchor: some answer at random, as a question shows whose true answer is known. extended:
+    everyone follows the rules, and two groups test that.
+
+    \b
+    Example:
+      incrowd interviews honesty interviews.parquet evades --model cheaters
+    """
+    from incrowd.interviews.honesty_estimates import honesty as estimated  # slow to load
+
+    check_outputs(output or [], interviews)
+    answers = load_interviews(interviews)
+    with working("fitting the model"):
+        estimates = estimated(answers, questions, model=model, anchor=anchor)
+    show_result(estimates, json, output, language)
+
+
+@app.command()
+def sensitivity(
+    interviews: InterviewsFile,
+    question: Annotated[str, typer.Argument(metavar="QUESTION", help="A randomized question.")],
+    breakers: Annotated[
+        list[float] | None,
+        typer.Option(help="Share of people who break the rules, such as 0.1; repeatable."),
+    ] = None,
+    output: Outputs = None,
+    language: Language = None,
+    json: AsJson = False,
+) -> None:
+    """Show what shares would be if some people did not follow the rules of the device.
+
+    They answer at random, always report the same, or ignore the device and tell the truth.
+
+    \b
+    Example:
+      incrowd interviews sensitivity interviews.parquet armed -o sensitivity.html
+    """
+    from incrowd.interviews.sensitivity_curves import RULE_BREAKERS  # slow to load
+    from incrowd.interviews.sensitivity_curves import sensitivity as curves_of
+
+    check_outputs(output or [], interviews)
+    answers = load_interviews(interviews)
+    with working("fitting the model"):
+        curves = curves_of(answers, question, breakers=breakers or RULE_BREAKERS)
+    show_result(curves, json, output, language)
 
 
 def _values(option: str, text: str) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ _HOMES = {
     "DesignForecast": "planning",
     "Factor": "columns",
     "GroupDifferences": "group_differences",
+    "HonestyEstimates": "honesty_estimates",
     "InterviewAnswers": "answers",
     "InterviewOverview": "arrivals",
     "InterviewPlan": "planning",
@@ -29,9 +30,11 @@ _HOMES = {
     "OutcomeRegression": "outcome_regression",
     "PowerForecast": "power_forecasts",
     "Prevalence": "item_prevalence",
+    "SensitivityCurves": "sensitivity_curves",
     "VaryingRegression": "varying",
     "compare": "group_differences",
     "correlate": "item_correlations",
+    "honesty": "honesty_estimates",
     "overview": "arrivals",
     "plan_interviews": "planning",
     "power_curves": "power_forecasts",
@@ -39,6 +42,7 @@ _HOMES = {
     "regress": "regression",
     "regress_outcome": "outcome_models",
     "regress_with_intercepts": "varying",
+    "sensitivity": "sensitivity_curves",
     "table": "cross_table",
 }
 

@@ -8,6 +8,8 @@ from incrowd.interviews.cross_table import InterviewTable as InterviewTable
 from incrowd.interviews.cross_table import table as table
 from incrowd.interviews.group_differences import GroupDifferences as GroupDifferences
 from incrowd.interviews.group_differences import compare as compare
+from incrowd.interviews.honesty_estimates import HonestyEstimates as HonestyEstimates
+from incrowd.interviews.honesty_estimates import honesty as honesty
 from incrowd.interviews.item_correlations import ItemCorrelations as ItemCorrelations
 from incrowd.interviews.item_correlations import correlate as correlate
 from incrowd.interviews.item_prevalence import Prevalence as Prevalence
@@ -22,5 +24,7 @@ from incrowd.interviews.power_forecasts import InterviewPower as InterviewPower
 from incrowd.interviews.power_forecasts import PowerForecast as PowerForecast
 from incrowd.interviews.power_forecasts import power_curves as power_curves
 from incrowd.interviews.regression import regress as regress
+from incrowd.interviews.sensitivity_curves import SensitivityCurves as SensitivityCurves
+from incrowd.interviews.sensitivity_curves import sensitivity as sensitivity
 from incrowd.interviews.varying import VaryingRegression as VaryingRegression
 from incrowd.interviews.varying import regress_with_intercepts as regress_with_intercepts

@@ -24,6 +24,7 @@ class Layout(NamedTuple):
 
 LAYOUTS: Mapping[str, Layout] = {
     "view": Layout("view.html", "view:parts"),
+    "pictured": Layout("view.html", "view:pictured_parts", HIGH, drawn=True),
     "table": Layout("view.html", "table_view:table_parts"),
     "words": Layout("view.html", "table_view:words_parts"),
     "estimates": Layout("estimates.html", "page:parts", HIGH, drawn=True),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from incrowd.catalog.sentences import as_translatable
+from incrowd.catalog.sentences import ENGLISH, as_translatable
 from incrowd.presentation.guarantee_text import whole_sentence
 from incrowd.presentation.receipts import invented_warning
 from incrowd.views import Result, View
@@ -18,6 +18,13 @@ def parts(result: Result) -> dict[str, Any]:
     return of_view(view, *warned, *view.above, *promise, *view.lines)
 
 
+def pictured_parts(result: Result, language: str = ENGLISH) -> dict[str, Any]:
+    """Return the same, with the pictures of the result above its tables."""
+    from incrowd.presentation.pictures import pictures  # slow to load
+
+    return parts(result) | {"pictures": list(pictures(result, language))}
+
+
 def of_view(view: View, *texts: str) -> dict[str, Any]:
     """Return the parts of the page of a view, with texts above its tables."""
-    return {"title": view.title, "texts": texts, "view": view}
+    return {"title": view.title, "texts": texts, "view": view, "pictures": []}
