@@ -225,3 +225,10 @@ def test_the_expected_share_of_an_unrelated_question_counts():
     says = [p * 0.2 + (1 - p) * 0.25 for p in (2 / 3, 1 / 3)]
     spread = says[0] * (1 - says[0]) * (2 / 3) ** 2 + says[1] * (1 - says[1]) * (1 / 3) ** 2
     assert found.standard_error == pytest.approx((math.sqrt(2 * spread / 1000) / (1 / 3),))
+
+
+def test_a_page_of_power_has_its_curves_and_a_plan_its_promise():
+    plan = interviews.plan_interviews(raw(DIE))
+    assert plan.facts()["guarantee"].epsilon == plan.epsilon
+    drawn = interviews.power_curves(plan.survey, differences=[0.1])._repr_html_()
+    assert drawn.count("&lt;svg") == 2  # one for wide pages, and one for narrow ones

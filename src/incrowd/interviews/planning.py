@@ -33,6 +33,7 @@ from incrowd.interviews.designs import (
 from incrowd.interviews.devices import HandDevice
 from incrowd.interviews.power import Detection, detection, difference_of, share_of
 from incrowd.interviews.probabilities import log_up
+from incrowd.interviews.promise import InterviewPromise, promise_of
 from incrowd.interviews.survey import InterviewAim, InterviewItem, InterviewSurvey, device_of
 from incrowd.number_text import bound, short_percent
 from incrowd.survey.options_files import with_options
@@ -325,6 +326,8 @@ class InterviewPlan(views.Result):
         Of differences, and of intervals.
     epsilon : float
         The local epsilon of all questions of an interview together.
+    guarantee : InterviewPromise
+        What the device promises with these designs.
 
     Examples
     --------
@@ -347,7 +350,7 @@ class InterviewPlan(views.Result):
     power: float
     level: float
     epsilon: float
-    guarantee: None = None
+    guarantee: InterviewPromise
 
     def __repr__(self) -> str:
         return f"InterviewPlan({self.survey.name!r}, {self.people:,} people)"
@@ -364,6 +367,7 @@ class InterviewPlan(views.Result):
             "difference": self.survey.aim.difference,
             "epsilon": self.epsilon,
             "designs": self.forecasts,
+            "guarantee": self.guarantee,
         }
 
     def long_table(self) -> Sheet:
@@ -419,20 +423,25 @@ class InterviewPlan(views.Result):
         if share is None:
             yield translatable("power.any-share")
         else:
-            yield translatable("power.expected-share", share=short_percent(share))
-        figures = {"level": short_percent(self.level), "people": self.people}
+            yield translatable("power.expected-share", share=percent_text(share))
+        figures = {"level": percent_text(self.level), "people": self.people}
         yield translatable("power.intervals", margin=points(self.margin), **figures)
         if difference := self.survey.aim.difference:
-            size = points(difference).removeprefix("±")
-            yield translatable("power.of-halves", power=short_percent(self.power), difference=size)
+            size = NumberText(f"{100 * difference:.3g}")
+            yield translatable("power.of-halves", power=percent_text(self.power), difference=size)
         if len(self.survey.items) > 1:
             yield translatable("power.all-questions", epsilon=epsilon_text(self.epsilon))
         yield translatable("power.truthful")
 
 
-def points(error: float) -> str:
+def percent_text(share: float) -> NumberText:
+    """Return a proportion as text, such as "20%"."""
+    return NumberText(f"{100 * share:.3g}%")
+
+
+def points(error: float) -> NumberText:
     """Return a margin in percentage points, such as "±1.6"."""
-    return f"±{short_percent(error).removesuffix('%')}"
+    return NumberText(f"±{short_percent(error).removesuffix('%')}")
 
 
 def _margin_text(forecast: DesignForecast) -> str:
@@ -507,6 +516,7 @@ def plan_interviews(survey: InterviewSurvey | Mapping[str, Any]) -> InterviewPla
         epsilon=math.inf
         if None in ratios
         else log_up(math.prod((r for r in ratios if r), start=Fraction(1))),
+        guarantee=promise_of(survey),
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from incrowd.interviews.planning import (
     expected_theta,
     openly,
     people_text,
+    percent_text,
     sensitive_answers,
     shares_with,
 )
@@ -34,7 +35,6 @@ from incrowd.interviews.power import (
     share_of,
 )
 from incrowd.interviews.survey import InterviewItem, InterviewSurvey
-from incrowd.number_text import short_percent
 from incrowd.views import CurvePlot, Line, Numbers, Sheet, View
 
 PEOPLE = (250, 500, 1_000, 2_000, 4_000)
@@ -121,6 +121,7 @@ class InterviewPower(views.Result):
     at_random: float = 0.0
     evasive: float = 0.0
     guarantee: None = None
+    layout: ClassVar[str] = "pictured"
 
     def __repr__(self) -> str:
         return f"InterviewPower({self.survey.name!r}, {len(self.forecasts)} forecasts)"
@@ -167,13 +168,13 @@ class InterviewPower(views.Result):
         return (goal_text(each), *needed, *figures)
 
     def _notes(self) -> Iterator[str]:
-        power = short_percent(self.power)
+        power = percent_text(self.power)
         yield translatable("power.numbers", power=power, people=self.people[0])
-        yield translatable("power.detected", level=short_percent(self.level))
+        yield translatable("power.detected", level=percent_text(self.level))
         if self.at_random or self.evasive:
             shares = {
-                "random": short_percent(self.at_random),
-                "evasive": short_percent(self.evasive),
+                "random": percent_text(self.at_random),
+                "evasive": percent_text(self.evasive),
             }
             yield translatable("power.rules-broken", **shares)
             if any(each.goal == "share" for each in self.forecasts):
@@ -190,7 +191,9 @@ class InterviewPower(views.Result):
 
     def _plot(self, id: str) -> CurvePlot:
         shown = [each for each in self.forecasts if each.question == id][:MOST_CURVES]
-        people = np.linspace(10, max(self.people), POINTS).round()
+        needed = max((each.people_needed or 0 for each in shown), default=0)
+        most = max(*self.people, min(5 * needed // 4, 10 * max(self.people)))
+        people = np.linspace(10, most, POINTS).round()
         curves = []
         for each in shown:
             asked = ((goal_text(each), each.by_device), (self._openly(each), each.by_asking))
@@ -207,11 +210,11 @@ class InterviewPower(views.Result):
 
 def goal_text(each: PowerForecast) -> str:
     """Return what is detected, in words."""
-    share = short_percent(each.share)
+    share = percent_text(each.share)
     if each.goal == "share":
-        return translatable("power.share-goal", share=share, null=f"{100 * each.size:.3g}%")
+        return translatable("power.share-goal", share=share, null=percent_text(each.size))
     if each.goal == "difference":
-        size = f"{100 * each.size:.3g}"
+        size = NumberText(f"{100 * each.size:.3g}")
         return translatable("power.difference-goal", share=share, difference=size)
     return translatable("power.odds-goal", share=share, ratio=NumberText(f"{each.size:.3g}"))
 
