@@ -312,6 +312,7 @@ ENTRY_POINT = {
     "incrowd.cli.later.Commands.format_commands",  # by typer
     "incrowd.cli.main",
     "incrowd.collection.settings.ServiceSettings.settings_customise_sources",  # by pydantic
+    "incrowd.interviews.procedures.Procedure.rules",  # by the template of cards
     "incrowd.sampling.check.AnswersFinding.missing_code",  # by a template of the studio
     "incrowd.views.Notebook._repr_html_",  # by notebooks
     "incrowd.views.Plotted.plot",  # by users, of the public classes that inherit it

@@ -107,6 +107,3 @@ def test_a_device_realizes_multiples_of_an_outcome(kind):
     n = device.outcomes
     assert device.realizes(F(n - 1, n)) and not device.realizes(F(1, 2 * n))
     assert device.nearest(F(3, 2 * n)) == (F(1, n), F(2, n))
-    parts = device.divided([F(1, n), F(n - 2, n), F(1, n)])
-    assert [len(part) for part in parts] == [1, n - 2, 1]
-    assert [outcome for part in parts for outcome in part] == list(range(n))

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import incrowd
+from incrowd.catalog.sentences import ENGLISH, LANGUAGES
 from incrowd.cli.console import print_json, say, working
-from incrowd.cli.options import AsJson, PlanArgument, check_reports, keep
+from incrowd.cli.options import AsJson, PlanArgument, check_reports, choice, keep
 from incrowd.errors import ProofError, UsageError, naming, needing
 from incrowd.files import checked_ending
 
@@ -69,16 +70,25 @@ def verify(
 
 
 def card(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="Plan, or the shuffler's bundle.")],
+    plan: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PLAN", help="Plan, the shuffler's bundle, or a survey of interviews."
+        ),
+    ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="File to write: .html or .md.")
+    ] = None,
+    language: Annotated[
+        str | None, choice("--language", LANGUAGES, "Language of the card: en or de.")
     ] = None,
     proved: Proved = False,
     json: AsJson = False,
 ) -> None:
     """Write a summary of a plan for a review board. Without -o, print Markdown.
 
-    The certificate is recomputed and dated today. For a bundle, the card states the guarantee of
+    The certificate is recomputed and dated today. For a survey of interviews with a die or another
+    device, the card states what the device promises. For a bundle, the card states the guarantee of
     its collection, which is weaker if one party both mixes and opens the reports. Exit code 1 if
     the guarantee does not hold. With --proved, the card carries what was proved, and the exit code
     is also 1 if that is not what the card promises.
@@ -96,7 +106,7 @@ def card(
         checked_ending(output, CARD_WRITERS)
         keep(output, plan)
     with working("certifying the plan"), naming(plan):
-        written = card_of(plan)
+        written = card_of(plan, language=language or ENGLISH)
     proof: Enclosure | str | None = None
     if proved:
         claimed, holds, tail = promise_of(plan)
@@ -104,7 +114,7 @@ def card(
         if isinstance(proof, str):
             say(verified.proof_sentence(proof, holds))
         else:
-            written = card_of(plan, proof)
+            written = card_of(plan, proof, language or ENGLISH)
     if output:
         write_card(written, output)
         say(f"wrote {output}")

@@ -6,9 +6,8 @@ multiples of one outcome.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -41,12 +40,6 @@ class HandDevice(Frozen):
         whole = int(share * self.outcomes)
         below = Fraction(whole, self.outcomes)
         return below, below if below == share else Fraction(whole + 1, self.outcomes)
-
-    def divided(self, shares: Sequence[Fraction]) -> tuple[range, ...]:
-        """Return consecutive outcomes, from 0, for each of some shares, which add up to 1."""
-        counts = [int(share * self.outcomes) for share in shares]
-        starts = [sum(counts[:place]) for place in range(len(counts))]
-        return tuple(range(start, start + n) for start, n in zip(starts, counts, strict=True))
 
 
 class Die(HandDevice):
@@ -111,7 +104,6 @@ class Birthday(HandDevice):
         return MONTHS if self.calendar == "months" else DAYS
 
 
-AnyDevice = Annotated[Die | Spinner | Cards | Coin | Birthday, Field(discriminator="kind")]
 DEVICES: dict[str, type[HandDevice]] = {
     "die": Die,
     "spinner": Spinner,

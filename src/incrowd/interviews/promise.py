@@ -15,6 +15,7 @@ from functools import partial
 from typing import ClassVar
 
 from incrowd.catalog.sentences import NumberText, Sentence, joined, listed, sentence
+from incrowd.guarantees.strength import GUESS, NEARLY_SURE
 from incrowd.interviews.designs import (
     DirectQuestion,
     ItemDesign,
@@ -27,6 +28,7 @@ from incrowd.interviews.procedures import LabelOf, SpokenText, procedure
 from incrowd.interviews.survey import InterviewSurvey
 from incrowd.number_text import LARGEST_LOG_FACTOR, bound, written_out
 
+WHOLE = Fraction(99, 100)  # up to which a chance is stated in whole percent
 USUAL = Fraction(1, 5), Fraction(4, 5)  # shares of yes to an unrelated question, if it is unknown
 
 
@@ -299,6 +301,18 @@ def factor_text(ratio: Fraction) -> NumberText | None:
         return None
     text = written_out(_up(ratio))
     return NumberText(text.rstrip("0").rstrip(".")) if "." in text else text
+
+
+def guess_text(ratio: Fraction) -> NumberText | None:
+    """Return what a guess that is right with a chance of `GUESS` can become by Bayes' rule, in
+    percent, rounded up; None if it can become practically certain."""
+    odds = ratio * Fraction(str(GUESS)) / (1 - Fraction(str(GUESS)))
+    most = odds / (1 + odds)
+    if most > NEARLY_SURE:
+        return None
+    return NumberText(
+        f"{math.ceil(100 * most) if most <= WHOLE else math.ceil(1000 * most) / 10:g}%"
+    )
 
 
 def _up(ratio: Fraction) -> float:

@@ -80,10 +80,14 @@ class Section(NamedTuple):
     code: Line = ()
 
 
-class _Words(NamedTuple):
+class CardWords(NamedTuple):
     """The language of a card."""
 
     language: str
+
+    def one(self, text: CardText) -> str:
+        """Return a text in the language."""
+        return str(translated(text, self.language))
 
     def line(self, texts: Iterable[CardText]) -> Line:
         """Return texts in the language."""
@@ -149,7 +153,7 @@ def card(
     promise, sealed: those of a collection over a network, if its bundle is known; by default the
     plan's.
     """
-    promise, words, people = promise or plan.guarantee, _Words(language), plan.survey.crowd
+    promise, words, people = promise or plan.guarantee, CardWords(language), plan.survey.crowd
     word = strength(promise, people)
     kind = "cards.computed-guarantee" if word == "practically-none" else "cards.certified"
     kind = kind if promise.proved else "cards.computed"
@@ -206,7 +210,7 @@ def _sections(
     certified: Certified,
     command: str,
     sealed: TransportFacts | None,
-    words: _Words,
+    words: CardWords,
 ) -> Iterator[Section]:
     yield from _asked(plan.survey, words)
     head: PlanRow = _head("cards.travel-together", "cards.from-each", "cards.noise")
@@ -272,7 +276,7 @@ def _how_sent(plan: Plan, promise: Guarantee) -> Iterator[Sentence]:
         yield sentence("cards.sent-curated" if curated else "cards.sent-cells")
 
 
-def _asked(survey: Survey, words: _Words) -> Iterator[Section]:
+def _asked(survey: Survey, words: CardWords) -> Iterator[Section]:
     """Yield the questions in every language; only their ids if they have no wording."""
     if not any(wording(survey, question.id) for question in survey.questions):
         rows = ((ids, given) for ids, _, given in asked(survey))
