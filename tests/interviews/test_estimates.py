@@ -8,9 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy
+from typer.testing import CliRunner
 
 import incrowd
 from incrowd import interviews
+from incrowd.cli.app import app
 from incrowd.errors import UsageError
 from incrowd.presentation.write import content
 from incrowd.views import Result
@@ -132,7 +134,7 @@ def test_the_likelihood_keeps_a_margin_that_was_asked_openly(results):
 
 def test_every_form_has_the_figures(results):
     for result in results.values():
-        assert isinstance(result, Result) and result.guarantee is None
+        assert isinstance(result, Result) and result.guarantee
         facts = json.loads(content(result, ".json"))
         assert facts["weighted"] is True and facts["clusters"] == 25
         assert content(result, ".csv").count(b"\n") == len(result.long_table().rows) + 1
@@ -201,3 +203,26 @@ def test_wrong_use_is_refused():
     ):
         with pytest.raises(UsageError, match=words):
             call()
+
+
+def test_the_commands_give_what_the_functions_give(tmp_path, results):
+    file = str(tmp_path / "interviews.parquet")
+    sampled().save(file)
+
+    def printed(command, *arguments):
+        result = CliRunner().invoke(app, ["interviews", command, file, *arguments, "--json"])
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    for name, typed in {
+        "shares by sex": ("estimate", "--of", "smokes", "--by", "sex"),
+        "table": ("table", "smokes", "drinks"),
+        "differences": ("compare", "smokes", "--by", "children"),
+        "correlations": ("correlate", "smokes", "drinks", "age"),
+    }.items():
+        assert printed(*typed) == json.loads(content(results[name], ".json")), name
+    scored = printed("correlate", "smokes", "age", "--scores", "smokes=0,5")
+    expected = interviews.correlate(sampled(), ["smokes", "age"]).pairs[0].estimate
+    assert scored["pairs"][0]["estimate"] == pytest.approx(expected)  # of any unit
+    wrong = CliRunner().invoke(app, ["interviews", "table", file, "smokes"])
+    assert isinstance(wrong.exception, UsageError)
