@@ -190,11 +190,13 @@ class TestExample:
         assert code == 0 and [line.split()[0] for line in out.splitlines()] == [
             "health",
             "department",
+            "interviews",
         ]
         assert err == "to write one here: incrowd example health\n"
         assert [each["name"] for each in json.loads(call("example", "--json")[1])] == [
             "health",
             "department",
+            "interviews",
         ]
 
     @pytest.mark.parametrize("name", ["health", "department"])
@@ -206,6 +208,13 @@ class TestExample:
         result = incrowd.check(incrowd.Survey.load(facts["survey"]), facts["answers"])
         assert result.accepted and result.people >= result.crowd
         assert call("example", name)[0] == 0  # again: they are the same files
+
+    def test_answers_of_interviews_are_read(self, call, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        facts = json.loads(call("example", "interviews", "--json")[1])
+        code, out, _ = call(*facts["next"].split()[1:], "--json")
+        assert code == 0 and json.loads(out)["people"] == 300
+        assert not json.loads(out)["warnings"]
 
     def test_another_file_of_the_name_stays(self, call, tmp_path):
         (tmp_path / "rand_hie.csv").write_text("mine")
@@ -223,6 +232,7 @@ class TestExample:
             ("simulate", "health.toml", "rand_hie.csv"),
             ("privacy", "noise", "--survey", "health.toml"),
             ("init", "rand_hie.csv"),
+            ("read", "health.toml", "rand_hie.csv"),
         ],
     )
     def test_a_missing_file_of_an_example_is_recognized(self, call, monkeypatch, tmp_path, words):

@@ -21,6 +21,7 @@ from incrowd.cli.options import (
     SheetOption,
     SurveyArgument,
     check_answers,
+    check_example,
     check_outputs,
     choice,
     keep,
@@ -133,6 +134,7 @@ def read(
     """
     from incrowd.interviews.arrivals import overview  # slow to load
 
+    check_example("survey", survey)
     check_answers(data)
     checked_ending(output, (ENDING,))
     keep(output, survey, data)

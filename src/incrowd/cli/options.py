@@ -204,11 +204,11 @@ def _is_standard_output(path: Path) -> bool:
 
 def load_survey(path: Path) -> incrowd.Survey:
     """Load a survey. Raises SurveyError, and UsageError for an example that is not here."""
-    _check_example("survey", path)
+    check_example("survey", path)
     return incrowd.Survey.load(path)
 
 
-def _check_example(field: str, path: Path) -> None:
+def check_example(field: str, path: Path) -> None:
     """Raise UsageError for a file that does not exist, but is one of an example."""
     from incrowd.drafts.examples import example_with
 
@@ -221,7 +221,7 @@ def check_answers(path: Path) -> None:
     """Raise UsageError, before any work is done, if the file does not exist."""
     if is_standard_input(path):
         return
-    _check_example("answers", path)
+    check_example("answers", path)
     if path.is_dir() or not path.exists():
         code = "cli.answers-folder" if path.is_dir() else "cli.answers-missing"
         raise UsageError.of("answers", code, path=str(path), formats=name_one())

@@ -24,7 +24,6 @@ from incrowd.cli.options import (
 from incrowd.cli.words import UNKNOWNS
 from incrowd.errors import UsageError, needing
 from incrowd.files import write_text
-from incrowd.survey.surveys import is_of_interviews
 
 SOLVABLE = (*UNKNOWNS, "error")
 
@@ -90,6 +89,8 @@ def plan(
     """
     if output:
         keep(output, survey, *([ledger] if ledger else []))
+    from incrowd.survey.surveys import is_of_interviews  # slow to load
+
     if is_of_interviews(survey):
         of_others = {
             "--reports-per-person": reports_per_person,
