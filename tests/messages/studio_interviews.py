@@ -3,9 +3,9 @@
 import asyncio
 from types import SimpleNamespace
 
-from starlette.datastructures import QueryParams
+from starlette.datastructures import FormData, QueryParams
 
-from incrowd.studio import home, interview_design, interview_report, pages
+from incrowd.studio import home, interview_design, interview_report, kits, pages
 from incrowd.studio.calculations import Cache
 from incrowd.studio.interview_calls import analysis_of
 from incrowd.studio.projects import Projects
@@ -43,7 +43,44 @@ def reported(handler, **choices):
     return handling
 
 
+ONE_QUESTION = (
+    NO_QUESTION
+    + """
+[[question]]
+id = "armed"
+type = "yesno"
+design = { kind = "forced", yes = "1/6", no = "1/6" }
+"""
+)
+
+
+def kit(**form):
+    """What is said of a kit that cannot be made."""
+
+    def handling(folder):
+        kits.written(project(folder, ONE_QUESTION), FormData(form))
+
+    return handling
+
+
+def kit_file(folder_name, file=""):
+    """What is said of a file that is not in a kit."""
+
+    def handling(folder):
+        of = project(folder, ONE_QUESTION)
+        kits.written(of, FormData({"language": "en", "interviews": "2", "interviewers": "1"}))
+        asking = request()
+        asking.path_params |= {"folder": folder_name, "file": file}
+        asyncio.run(kits.download(pages.Studio(Projects(folder), Jobs()), asking))
+
+    return handling
+
+
 CASES = {
+    "a kit in an unknown language": kit(language="tlh"),
+    "a kit for no number": kit(language="en", interviews="many"),
+    "an unknown kit": kit_file("kit-7"),
+    "an unknown file of a kit": kit_file("kit", "dice.html"),
     "an unknown analysis of interviews": lambda _: analysis_of(QueryParams("view=pie")),
     "no number": lambda _: analysis_of(QueryParams("view=estimate&threshold=old")).call,
     "an unknown format of a report": reported(interview_report.download, format="pdf"),

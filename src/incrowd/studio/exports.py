@@ -30,6 +30,7 @@ _TYPES = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "R": "text/plain; charset=utf-8",
+    "zip": "application/zip",
     "svg": "image/svg+xml",
     "png": "image/png",
 }

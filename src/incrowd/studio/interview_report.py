@@ -15,9 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from incrowd.catalog.sentences import in_words
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.interviews.answers import InterviewAnswers
-from incrowd.presentation import layouts
+from incrowd.presentation import guarantee_text, layouts
 from incrowd.presentation.pictures import Picture
 from incrowd.studio.calculations import Cache
 from incrowd.studio.exports import FORMATS, formats_of, picture_file, result_file
@@ -43,11 +44,12 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 class ReportedResult(NamedTuple):
-    """A result, its view in a language, and its pictures."""
+    """A result, its view in a language, its pictures, and the lines of its promise."""
 
     result: Result
     view: Any
     pictures: tuple[Picture, ...]
+    promise: tuple[str, ...]
 
 
 async def show(cache: Cache, studio: Studio, request: Request) -> Response:
@@ -132,7 +134,10 @@ def _drawn(result: Result, language: str) -> ReportedResult:
     from incrowd.presentation.pictures import pictures  # drawing is slow to import
 
     view = layouts.parts(result, language)["view"]
-    return ReportedResult(result, view, tuple(pictures(result, language)))
+    promise = result.guarantee
+    said = guarantee_text.promise_lines(promise) if promise is not None else ()
+    lines_of_promise = tuple(in_words(each, language) for each in said)
+    return ReportedResult(result, view, tuple(pictures(result, language)), lines_of_promise)
 
 
 # --- files ------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ STEPS = (
 )
 INTERVIEW_STEPS = (
     ("interview", phrase("Design")),
+    ("kit", phrase("Kit")),
     ("answers", phrase("Read")),
     ("report", phrase("Report")),
 )

@@ -69,7 +69,7 @@ NEXT: Mapping[StageName, NextStep] = {
     "closed": NextStep("watch", phrase("See whether the release has arrived")),
     "answered": NextStep("results", phrase("Read the results")),
     "released": NextStep("results", phrase("Read the results")),
-    "designed": NextStep("answers", phrase("Read the answers")),
+    "designed": NextStep("kit", phrase("Print what the interviews need")),
     "read": NextStep("report", phrase("Read the results")),
 }
 REHEARSED = NextStep("publish", phrase("Publish it"))  # in the place of "certified"
