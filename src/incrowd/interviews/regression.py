@@ -41,6 +41,7 @@ from incrowd.interviews.logistic import (
 )
 from incrowd.interviews.predicted import average_effects, each_share, mean_shares
 from incrowd.interviews.rule_breakers import asked_directly, with_lies
+from incrowd.interviews.selection import answer_labels
 
 ERROR_KINDS: tuple[LogitErrors, ...] = ("observed", "expected", "scores", "robust", "cluster")
 INTERVAL_KINDS: tuple[IntervalKind, ...] = ("wald", "profile")
@@ -141,7 +142,7 @@ def regress(
             raise UsageError.of("formula", "interview_models.randomized-predictor", value=name)
     model = regress_item(
         parsed.outcome,
-        answers.survey.item(parsed.outcome).design.answers,
+        answer_labels(answers, parsed.outcome),
         _with_lies(parsed.outcome, item) if lies else item,
         answers.columns,
         parsed,
