@@ -134,10 +134,10 @@ def _drawn(result: Result, language: str) -> ReportedResult:
     from incrowd.presentation.pictures import pictures  # drawing is slow to import
 
     view = layouts.parts(result, language)["view"]
-    promise = result.guarantee
-    said = guarantee_text.promise_lines(promise) if promise is not None else ()
-    lines_of_promise = tuple(in_words(each, language) for each in said)
-    return ReportedResult(result, view, tuple(pictures(result, language)), lines_of_promise)
+    guarantee = result.guarantee
+    promised = guarantee_text.promise_lines(guarantee) if guarantee is not None else ()
+    promise = tuple(in_words(each, language) for each in promised)
+    return ReportedResult(result, view, tuple(pictures(result, language)), promise)
 
 
 # --- files ------------------------------------------------------------------------------------
