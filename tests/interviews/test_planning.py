@@ -227,8 +227,13 @@ def test_the_expected_share_of_an_unrelated_question_counts():
     assert found.standard_error == pytest.approx((math.sqrt(2 * spread / 1000) / (1 / 3),))
 
 
-def test_a_page_of_power_has_its_curves_and_a_plan_its_promise():
+def test_a_plan_states_the_promise_of_its_designs():
     plan = interviews.plan_interviews(raw(DIE))
     assert plan.facts()["guarantee"].epsilon == plan.epsilon
-    drawn = interviews.power_curves(plan.survey, differences=[0.1])._repr_html_()
+
+
+@pytest.mark.slow
+def test_a_page_of_power_has_its_curves():
+    survey = incrowd.InterviewSurvey.of(raw(DIE))
+    drawn = interviews.power_curves(survey, differences=[0.1])._repr_html_()
     assert drawn.count("&lt;svg") == 2  # one for wide pages, and one for narrow ones
