@@ -442,7 +442,7 @@ def honesty(
     from incrowd.interviews.honesty_estimates import honesty as estimated  # slow to load
 
     check_outputs(output or [], interviews)
-    answers = load_interviews(interviews)
+    answers = load_interviews(interviews, language)
     with working("fitting the model"):
         estimates = estimated(answers, questions, model=model, anchor=anchor)
     show_result(estimates, json, output, language)
@@ -472,7 +472,7 @@ def sensitivity(
     from incrowd.interviews.sensitivity_curves import sensitivity as curves_of
 
     check_outputs(output or [], interviews)
-    answers = load_interviews(interviews)
+    answers = load_interviews(interviews, language)
     with working("fitting the model"):
         curves = curves_of(answers, question, breakers=breakers or RULE_BREAKERS)
     show_result(curves, json, output, language)

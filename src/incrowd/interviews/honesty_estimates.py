@@ -31,6 +31,7 @@ from incrowd.interviews.honesty_models import (
     lies,
 )
 from incrowd.interviews.items import MISSING, ReportedItem
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.interviews.report_fit import FitTest
 from incrowd.interviews.rule_breakers import ATTENTION, HONESTY, YES, asked_directly
 from incrowd.methods import HonestyModel
@@ -120,6 +121,8 @@ class HonestyEstimates(views.Result):
         The number of interviews without a report that the model needs.
     anchor : str
         The question whose true answer is known; "" without one.
+    guarantee : InterviewPromise or None
+        What the device promises the people who answered.
 
     Examples
     --------
@@ -158,7 +161,7 @@ class HonestyEstimates(views.Result):
     people: int
     left_out: int
     anchor: str = ""
-    guarantee: None = None
+    guarantee: InterviewPromise | None = None
     layout: ClassVar[str] = "pictured"
 
     def __repr__(self) -> str:
@@ -198,6 +201,7 @@ class HonestyEstimates(views.Result):
             "direct": self.direct,
             "covariance": self.covariance,
             "log_likelihood": self.log_likelihood,
+            "guarantee": self.guarantee,
             "test": {
                 "kind": self.test.kind,
                 "statistic": self.test.statistic,
@@ -396,6 +400,7 @@ def honesty(
         people=int(fit.used.sum()),
         left_out=_left_out(items, fit),
         anchor=anchor or "",
+        guarantee=answers.guarantee,
     )
 
 

@@ -17,6 +17,7 @@ from incrowd.catalog.sentences import NumberText, translatable
 from incrowd.errors import UsageError
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.interviews.items import MISSING, ItemMatrices, ReportedItem
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.interviews.rule_breakers import asked_directly, at_random, randomized
 from incrowd.interviews.shares import design_effects, likelihood, profile_interval
 from incrowd.number_text import between, percent, places_of
@@ -85,6 +86,8 @@ class SensitivityCurves(views.Result):
         The number of interviews that were used.
     left_out : int
         The number of interviews without a report.
+    guarantee : InterviewPromise or None
+        What the device promises the people who answered.
 
     Examples
     --------
@@ -111,7 +114,7 @@ class SensitivityCurves(views.Result):
     labels: dict[str, str]
     people: int
     left_out: int
-    guarantee: None = None
+    guarantee: InterviewPromise | None = None
     layout: ClassVar[str] = "pictured"
 
     def __repr__(self) -> str:
@@ -125,6 +128,7 @@ class SensitivityCurves(views.Result):
             "question": self.question,
             "people": self.people,
             "left_out": self.left_out,
+            "guarantee": self.guarantee,
             "shares": rows,
         }
 
@@ -289,6 +293,7 @@ def sensitivity(
         labels={name: survey.label_of(question, name) for name in names},
         people=used,
         left_out=int((~directly[item.group]).sum()) - used,
+        guarantee=answers.guarantee,
     )
 
 
