@@ -18,6 +18,12 @@ from incrowd.studio.interview_calls import ANALYSES, analysis_of
 from tests.oracles.interview_studio import SURVEY
 
 PATH = "/p/groups/report"
+STOLE = """
+[[question]]
+id = "stole"
+type = "yesno"
+design = { kind = "forced", yes = "1/6", no = "1/6" }
+"""
 PEOPLE = 300
 
 
@@ -30,14 +36,15 @@ def answers():
     said = np.where(die == 1, "no", np.where(die == 6, "yes", np.where(armed, "yes", "no")))
     paid = np.array(["never", "once", "often"])[rng.integers(0, 3, PEOPLE)]
     civic = np.where(rng.random(PEOPLE) < np.where(armed, 0.7, 0.3), "yes", "no")
-    rows = zip(said, paid, age, female, civic, strict=True)
+    stole = np.where(die == 1, "no", np.where(die == 6, "yes", said))[rng.permutation(PEOPLE)]
+    rows = zip(said, paid, stole, age, female, civic, strict=True)
     lines = (",".join(map(str, row)) for row in rows)
-    return "\n".join(["armed,paid,age,female,civic", *lines])
+    return "\n".join(["armed,paid,stole,age,female,civic", *lines])
 
 
 @pytest.fixture
 def project(browser, studio):
-    project = studio.projects.create("Groups", SURVEY)
+    project = studio.projects.create("Groups", SURVEY + STOLE)
     added = browser.post("/p/groups/answers", files={"file": ("typed.csv", answers())})
     assert added.status_code == 303
     return project
@@ -69,10 +76,9 @@ CHOICES = {
         {"outcome": "armed", "on": ["age", "female"], "errors": "robust"},
         {"formula": "armed ~ age + female", "errors": "robust"},
     ),
-    "outcome": (
-        {"formula": "civic ~ age + armed"},
-        {"formula": "civic ~ age + armed"},
-    ),
+    "outcome": ({"formula": "civic ~ age + armed"},) * 2,
+    "honesty": ({"questions": ["armed", "stole"], "model": "always-no"},) * 2,
+    "sensitivity": ({"question": "armed"},) * 2,
 }
 
 
@@ -163,7 +169,7 @@ def test_a_report_without_answers_leads_to_them(browser, studio):
 def test_a_changed_design_changes_the_result(browser, project):
     choice = address("json", view="regress", formula="armed ~ female")
     before = browser.get(choice).text
-    text = SURVEY.replace('yes = "1/6", no = "1/6"', 'yes = "1/6", no = "0"')
+    text = project.text().replace('yes = "1/6", no = "1/6"', 'yes = "1/6", no = "0"')
     project.survey_path.write_text(text)
     assert browser.get(choice).text != before
 

@@ -71,7 +71,7 @@ METHOD = AnalysisInput(
         ("likelihood", phrase("maximum likelihood; shares are possible")),
     ),
 )
-THRESHOLD = AnalysisInput("threshold", "figure", phrase("Divide a number below and from"))
+THRESHOLD = AnalysisInput("threshold", "figure", phrase("Split a number at"))
 ERRORS = AnalysisInput(
     "errors",
     "word",
@@ -131,6 +131,34 @@ ANALYSES: Mapping[str, InterviewAnalysis] = {
         phrase("Regression"),
         phrase("How a true answer depends on open columns."),
         (AnalysisInput("formula", "formula", phrase("Formula"), required=True), ERRORS),
+    ),
+    "honesty": InterviewAnalysis(
+        "honesty",
+        phrase("Honesty"),
+        phrase("How many people do not follow the rules, and the shares without them."),
+        (
+            AnalysisInput("questions", "questions", phrase("Yes/no questions"), required=True),
+            AnalysisInput(
+                "model",
+                "word",
+                phrase("What people may do"),
+                (
+                    ("lies", phrase("people with the trait deny it (needs two groups)")),
+                    ("cheaters", phrase("some always say no (needs two groups)")),
+                    ("always-no", phrase("some say no to each of several questions")),
+                    ("anchor", phrase("some answer at random (needs an anchor question)")),
+                    ("extended", phrase("everyone follows the rules; two groups test it")),
+                ),
+                required=True,
+            ),
+            AnalysisInput("anchor", "question", phrase("Anchor question, whose answer is known")),
+        ),
+    ),
+    "sensitivity": InterviewAnalysis(
+        "sensitivity",
+        phrase("Sensitivity"),
+        phrase("What the shares would be if some people did not follow the rules."),
+        (AnalysisInput("question", "question", phrase("Question"), required=True),),
     ),
     "outcome": InterviewAnalysis(
         "regress_outcome",

@@ -15,10 +15,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
-from incrowd.catalog.sentences import in_words
 from incrowd.errors import IncrowdError, UsageError
 from incrowd.interviews.answers import InterviewAnswers
-from incrowd.presentation import guarantee_text, layouts
+from incrowd.presentation import layouts
 from incrowd.presentation.pictures import Picture
 from incrowd.studio.calculations import Cache
 from incrowd.studio.exports import FORMATS, formats_of, picture_file, result_file
@@ -44,12 +43,11 @@ def routes(studio: Studio) -> list[BaseRoute]:
 
 
 class ReportedResult(NamedTuple):
-    """A result, its view in a language, its pictures, and the lines of its promise."""
+    """A result, its view in a language, and its pictures."""
 
     result: Result
     view: Any
     pictures: tuple[Picture, ...]
-    promise: tuple[str, ...]
 
 
 async def show(cache: Cache, studio: Studio, request: Request) -> Response:
@@ -134,10 +132,7 @@ def _drawn(result: Result, language: str) -> ReportedResult:
     from incrowd.presentation.pictures import pictures  # drawing is slow to import
 
     view = layouts.parts(result, language)["view"]
-    guarantee = result.guarantee
-    promised = guarantee_text.promise_lines(guarantee) if guarantee is not None else ()
-    promise = tuple(in_words(each, language) for each in promised)
-    return ReportedResult(result, view, tuple(pictures(result, language)), promise)
+    return ReportedResult(result, view, tuple(pictures(result, language)))
 
 
 # --- files ------------------------------------------------------------------------------------
