@@ -19,7 +19,7 @@ from incrowd.interviews.influence import covariance, scaled
 ReportLaw = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """From parameters, shape (k,), to P[group, report] and its derivatives with respect to each."""
 _POSSIBLE = 1e-9  # probabilities below this are those of reports that cannot occur
-_SINGULAR = 1e-14  # eigenvalues below this, relative to the largest, count as zero
+_SINGULAR = 1e-12  # eigenvalues below this, relative to the largest, count as zero
 _AT_BOUND = 1e-7
 ROUNDS = 500  # of scoring, which ends earlier
 STEP = 1e-10  # of a parameter: a smaller step is the last one
@@ -128,7 +128,9 @@ def fit_reports(
     counts = rows.counts(law(start)[0].shape)
     parameters = _maximum(law, counts, start, lower, upper)
     probabilities, slopes = law(parameters)
-    inverse = _inverse(_information(counts, probabilities, slopes))
+    # A coefficient that runs away has no information, and no influence on shares either.
+    information = _information(counts, probabilities, slopes)
+    inverse = np.linalg.pinv(information, rcond=_SINGULAR, hermitian=True)
     spread = rows.spread(slopes / np.maximum(probabilities, _POSSIBLE))
     return ReportFit(
         parameters=parameters,
@@ -145,14 +147,6 @@ def _information(counts: np.ndarray, probabilities: np.ndarray, slopes: np.ndarr
     parts = np.where(probabilities > _POSSIBLE, sizes / np.maximum(probabilities, _POSSIBLE), 0)
     flat = slopes.reshape(len(slopes), -1)
     return np.asarray((flat * parts.ravel()) @ flat.T)
-
-
-def _inverse(information: np.ndarray) -> np.ndarray:
-    """Return the inverse; infinite where the information about a parameter is zero."""
-    values, vectors = np.linalg.eigh(information)
-    if values[0] > _SINGULAR * values[-1]:
-        return np.asarray((vectors / values) @ vectors.T)
-    return np.full(information.shape, math.inf)
 
 
 def _log_likelihood(counts: np.ndarray, probabilities: np.ndarray) -> float:
