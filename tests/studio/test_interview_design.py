@@ -159,6 +159,14 @@ class TestChanges:
         assert asked["text"] == {"en": "Did you?", "de": "Haben Sie?"}
         assert asked["design"]["statement"] == {"en": "In May.", "de": "Im Mai."}
 
+    @pytest.mark.parametrize("kind", sorted(DESIGNS.keys() - {"matrix"}))
+    def test_every_design_has_its_form(self, browser, change, kind):
+        design = question(change("set", **ARMED, **{"0.kind": kind}), "armed")["design"]
+        assert design["kind"] == kind
+        page = browser.get("/p/groups/interview?open=armed")
+        assert page.status_code == 200, page.text
+        assert f'<option value="{kind}" selected>' in page.text
+
     def test_probabilities_follow_renamed_and_removed_answers(self, change):
         names = ("never", "once", "often")
         rows = {f"was.{n}": name for n, name in enumerate(names)}
