@@ -59,6 +59,13 @@ class TestAmongOtherSurveys:
         refused = browser.post("/new-interviews", data={"title": "A", "device": "oracle"})
         assert refused.status_code == 422 and "oracle" in refused.text
 
+    def test_an_example_opens_with_its_report(self, browser, studio):
+        answer = browser.post("/example-interviews")
+        assert answer.headers["location"] == "/p/work-and-benefits/report"
+        page = browser.get(answer.headers["location"])
+        assert page.status_code == 200 and "undeclared" in page.text
+        assert studio.projects.open("work-and-benefits").typed_answers.stat().st_mode & 0o077 == 0
+
     def test_the_list_says_how_far_it_is(self, browser, studio, project):
         def line():
             return next(each for each in summaries(studio.projects) if each.name == "groups")

@@ -12,17 +12,21 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
+from incrowd.drafts.examples import EXAMPLES as PACKAGED
 from incrowd.drafts.writing import quoted
 from incrowd.errors import IncrowdError, Problem, UsageError
+from incrowd.files import write_bytes
 from incrowd.interviews.devices import DEVICES
+from incrowd.studio.document import SurveyDocument
 from incrowd.studio.interview_words import DEVICE_NAMES
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.pages import Studio, form_of, language_of, render, route
-from incrowd.studio.projects import Project, Projects
+from incrowd.studio.projects import TYPED, Project, Projects
 from incrowd.studio.ready_surveys import EXAMPLES, READY_SURVEYS
 from incrowd.studio.stages import STAGES, SurveyStage, interview_stage_of, last_change, stage_of
 from incrowd.survey.words import LANGUAGE
 
+EXAMPLE_INTERVIEWS = PACKAGED["interviews"]
 FEW = 6  # surveys that are listed without a search
 
 
@@ -56,6 +60,7 @@ def routes(studio: Studio) -> list[BaseRoute]:
         route(studio, "/", show, methods=("GET",)),
         route(studio, "/new", create, methods=("POST",)),
         route(studio, "/new-interviews", create_interviews, methods=("POST",)),
+        route(studio, "/example-interviews", create_example, methods=("POST",)),
     ]
 
 
@@ -99,6 +104,22 @@ async def create_interviews(studio: Studio, request: Request) -> Response:
     text = interviews_begun(title, device, language_of(request))
     project = studio.projects.create(title, text)
     return RedirectResponse(f"/p/{project.name}/interview", 303)
+
+
+async def create_example(studio: Studio, request: Request) -> Response:
+    """Begin with interviews that are done: a survey with invented answers, to look around in."""
+    project = await asyncio.to_thread(_example, studio.projects)
+    return RedirectResponse(f"/p/{project.name}/report", 303)
+
+
+def _example(projects: Projects) -> Project:
+    survey, answers = EXAMPLE_INTERVIEWS.files
+    document = SurveyDocument(survey.read_text("utf-8"))
+    with projects.temporary() as folder:
+        copy = folder / answers.name
+        write_bytes(copy, answers.read_bytes())
+        files = {f"{TYPED}{answers.suffix}": copy}
+        return projects.create(str(document.content["name"]), document.text, files)
 
 
 def chosen(every: Sequence[SurveySummary], wanted: str, order: str) -> list[SurveySummary]:
