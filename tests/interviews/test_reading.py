@@ -141,11 +141,53 @@ def test_numbers_stay_numbers_and_names_become_factors():
 
 
 def test_a_code_for_a_missing_value_is_not_guessed():
-    columns = {"a": ["yes"] * 4, "age": ["30", "41", "52", "NA"]}
+    columns = {"a": ["yes"] * 4, "age": ["30", "41", "52", "refused"]}
     assert problems_of(columns) == [("row 4, age", "encoding.wrong-answer")]
-    age = read(columns, columns={"missing": ["NA"]}).column("age")
+    with pytest.warns(IncrowdWarning, match="1 'refused' in age"):
+        age = read(columns, columns={"missing": ["refused"]}).column("age")
     np.testing.assert_array_equal(age, [30, 41, 52, np.nan])
     assert isinstance(read(columns, columns={"factors": ["age"]}).column("age"), Factor)
+
+
+@pytest.mark.parametrize("text", ["NA", "NaN", ".", "#NULL!"])
+def test_what_software_writes_for_no_value_is_missing_and_said(text):
+    columns = {"a": ["yes", text, text], "age": ["30", "", text], "town": ["Ulm", "Bonn", text]}
+    with pytest.warns(IncrowdWarning) as heard:
+        answers = read(columns | {"w": [1, 2, 3]}, columns={"weight": "w"})
+    assert answers.reports["a"].tolist() == [1, -1, -1]
+    np.testing.assert_array_equal(answers.column("age"), [30, np.nan, np.nan])
+    assert text in answers.column("town").levels
+    absent, named = (str(each.message) for each in heard)
+    assert absent == f"read as missing values: 2 '{text}' in a, 1 '{text}' in age"
+    assert "town" in named and f'missing = ["{text}"]' in named
+
+
+def test_a_report_or_group_that_is_called_na_is_not_missing():
+    coded = {"values": {"NA": "no", "A": "yes"}}
+    assert read({"a": ["NA", "A"]}, coded).reports["a"].tolist() == [0, 1]
+    grouped = {"columns": {"group": "g"}, "groups": {"codes": ["NA", "B"]}}
+    read_groups = read({"a": ["no", "yes"], "g": ["B", "NA"]}, **grouped)
+    assert read_groups.group.tolist() == [1, 0]
+
+
+def test_interviews_without_a_weight_are_named_whatever_stands_there():
+    weighted = {"columns": {"weight": "w"}}
+    assert problems_of({"a": ["no"] * 3, "w": ["1", "NA", "2"]}, **weighted) == [
+        ("row 2, w", "encoding.answer-missing")
+    ]
+
+
+def test_rows_with_the_same_mistake_are_one_line():
+    columns = {"a": ["maybe", "no", *["maybe"] * 21, "perhaps"], "v": [None] * 20 + ["x"] * 4}
+    with pytest.raises(incrowd.AnswersError) as error:
+        read(columns, columns={"cluster": "v"})
+    assert [str(each).split(";")[0] for each in error.value.problems] == [
+        "a: rows 1, 3, 4, and 19 more: got 'maybe'",
+        "row 24, a: got 'perhaps'",
+        "v: rows 1, 2, 3, and 17 more: the answer is missing",
+    ]
+    many = problems_of({"a": [f"text {n}" for n in range(9)]})
+    assert len(many) == 6 and many[-1] == ("a", "encoding.more-rows")
 
 
 def test_weights_clusters_and_groups():
@@ -258,7 +300,9 @@ def test_nothing_is_written_of_a_file_that_cannot_be_read(tmp_path):
     result = CliRunner().invoke(app, [*read_it, "-o", str(written)])
     problem, *_ = result.exception.problems
     assert (problem.field, problem.code) == ("row 2, a", "encoding.wrong-answer")
-    assert not written.exists()
+    assert result.exception.exit_code == 2 and not written.exists()
+    checked = CliRunner().invoke(app, ["check", *read_it[1:]])
+    assert checked.exception.exit_code == 1  # it was asked whether they fit
     (tmp_path / "a.csv").write_text("a\nyes\nno\n")
     result = CliRunner().invoke(app, [*read_it, "-o", str(written), "--json"])
     assert result.exit_code == 0 and json.loads(result.stdout)["people"] == 2

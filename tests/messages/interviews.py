@@ -240,7 +240,9 @@ CASES = {
     "answers: words as weights": lambda _: read(
         {"a": ["yes"] * 3, "w": ["1", "2", "many"]}, columns={"weight": "w"}
     ),
-    "answers: among numbers": lambda _: read({"a": ["yes"] * 3, "age": ["30", "41", "NA"]}),
+    "answers: among numbers": lambda _: read({"a": ["yes"] * 3, "age": ["30", "41", "old"]}),
+    "answers: many reports": lambda _: read({"a": [f"text {n}" for n in range(9)]}),
+    "answers: two rows": lambda _: read({"a": ["yes", "maybe", "maybe"]}),
     "answers: commas": lambda _: read({"a": ["yes"] * 2, "income": ["1,500", "2,100"]}),
     "design: open": design({"kind": "auto"}),
     "design: one group": design({"kind": "unrelated", "p": "2/3"}),

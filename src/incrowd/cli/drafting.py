@@ -167,7 +167,7 @@ def check(
     randomizer of their own, whose answers should not be randomized yet.
 
     Exit code 1 if `randomize` would refuse the answers. For a survey of interviews, lists what
-    `read` would refuse, and writes nothing; exit code 2 if it would.
+    `read` would refuse, and writes nothing; exit code 1 if it would.
 
     \b
     Example:

@@ -32,7 +32,7 @@ from incrowd.cli.options import (
     source,
 )
 from incrowd.cli.regressing import numbers_of_questions
-from incrowd.errors import UsageError, quantity
+from incrowd.errors import AnswersError, UsageError, quantity
 from incrowd.files import checked_ending
 from incrowd.methods import (
     ESTIMATION_METHODS,
@@ -167,8 +167,12 @@ def check_interviews(
             say(f"{survey} is a survey of {quantity(len(loaded.items), 'questions')}")
         return
     check_answers(data)
-    with working("reading the answers"):
-        answers = incrowd.read_answers(loaded, source(data, format, encoding, sheet))
+    try:
+        with working("reading the answers"):
+            answers = incrowd.read_answers(loaded, source(data, format, encoding, sheet))
+    except AnswersError as refused:
+        refused.exit_code = 1  # it is the result of the check
+        raise
     show_result(overview(answers), json, None, None)
     say(f"`incrowd read` would accept these answers: {quantity(answers.people, 'interviews')}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,9 @@ _WHOLE = re.compile(r"^(-?\d+)\.0+$")
 _TRUTH = {"false": 0.0, "true": 1.0}
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _THREE_DIGITS = re.compile(r"[+-]?\d{1,3},\d{3}")
+# What statistics software writes for a missing value: R; pandas; SAS, SPSS, and Stata; SPSS.
+NOT_AVAILABLE = frozenset({"NA", "NaN", ".", "#NULL!"})
+ROWS_NAMED = 3  # of those with the same mistake; the others are counted
 
 
 class Factor(NamedTuple):
@@ -42,12 +46,25 @@ OpenColumn = np.ndarray | Factor
 class ColumnCells(NamedTuple):
     """The cells of a column as text: the distinct texts, and the index of each row's text.
 
-    rows: shape (n,), from 0; `MISSING` where there is none.
+    rows: shape (n,), from 0; `MISSING` where there is none. absent: for each text that `without`
+    removed, the number of rows.
     """
 
     name: str
     texts: tuple[str, ...]
     rows: np.ndarray
+    absent: Mapping[str, int] = MappingProxyType({})
+
+    def without(self, texts: Collection[str]) -> ColumnCells:
+        """Return the cells in which some texts stand for a missing value."""
+        texts_left = tuple(text for text in self.texts if text not in texts)
+        if len(texts_left) == len(self.texts):
+            return self
+        places = {text: place for place, text in enumerate(texts_left)}
+        counts = np.bincount(self.rows[self.present], minlength=len(self.texts)).tolist()
+        absent = {text: n for text, n in zip(self.texts, counts, strict=True) if text in texts}
+        rows = self.coded([places.get(text, MISSING) for text in self.texts])
+        return ColumnCells(self.name, texts_left, rows, {**self.absent, **absent})
 
     @property
     def present(self) -> np.ndarray:
@@ -70,24 +87,38 @@ class ColumnCells(NamedTuple):
     def problems(
         self, wrong: Collection[int], allowed: Sentence, choices: Sequence[str] = ()
     ) -> Iterator[Problem]:
-        """Yield the first rows with a wrong text, counted from 1 without the header, and how many
-        there are. wrong: the indices of the texts. choices: one of which may have been meant."""
+        """Yield a problem for each of the first wrong texts, with its rows, counted from 1 without
+        the header. wrong: the indices of the texts. choices: one of which may have been meant."""
         rows = np.flatnonzero(np.isin(self.rows, list(wrong)))
-        for row in rows[:SHOWN].tolist():
-            text, path = self.texts[self.rows[row]], (Place("row", row + 1), self.name)
-            help = hint(text, choices)
-            yield Problem(path, "encoding.wrong-answer", value=text, hint=help, advice=allowed)
-        if len(rows) > SHOWN:
-            yield Problem(self.name, "encoding.more-rows", rows=len(rows), advice=allowed)
+        places = list(dict.fromkeys(self.rows[rows].tolist()))
+        for place in places[:SHOWN]:
+            text, at = self.texts[place], np.flatnonzero(self.rows == place)
+            stated = {"value": text, "hint": hint(text, choices), "advice": allowed}
+            if len(at) == 1:
+                path = (Place("row", int(at[0]) + 1), self.name)
+                yield Problem(path, "encoding.wrong-answer", **stated)
+            else:
+                yield Problem(self.name, "interviews.wrong-rows", rows=_rows(at), **stated)
+        if len(places) > SHOWN:
+            more = int(np.sum(np.isin(self.rows, places[SHOWN:])))
+            yield Problem(self.name, "encoding.more-rows", rows=more, advice=allowed)
 
     def gaps(self, advice: Sentence) -> Iterator[Problem]:
-        """Yield the first rows without a text, and how many there are."""
-        rows = np.flatnonzero(~self.present)
-        for row in rows[:SHOWN].tolist():
-            path = (Place("row", row + 1), self.name)
+        """Yield a problem with the rows without a text, if there are any."""
+        at = np.flatnonzero(~self.present)
+        if len(at) == 1:
+            path = (Place("row", int(at[0]) + 1), self.name)
             yield Problem(path, "encoding.answer-missing", advice=advice)
-        if len(rows) > SHOWN:
-            yield Problem(self.name, "encoding.more-rows", rows=len(rows), advice=advice)
+        elif len(at):
+            yield Problem(self.name, "interviews.empty-rows", rows=_rows(at), advice=advice)
+
+
+def _rows(at: np.ndarray) -> Sentence:
+    """Return the numbers of some rows, as text. at: at least two, from 0."""
+    named = [f"{row + 1:,}" for row in at[:ROWS_NAMED].tolist()]
+    if len(at) <= ROWS_NAMED:
+        return sentence("interviews.rows", rows=named)
+    return sentence("interviews.rows-and-more", rows=named, more=len(at) - ROWS_NAMED)
 
 
 def cells_of(name: str, column: pa.Array, missing: Collection[str] = ()) -> ColumnCells:
@@ -161,8 +192,16 @@ def _or_infinite(value: float) -> float:
     return math.inf if math.isnan(value) else value
 
 
+def without_unavailable(cells: ColumnCells) -> ColumnCells:
+    """Return the cells of a column of numbers without texts such as NA; other cells as they are."""
+    others = cells.without(NOT_AVAILABLE)
+    mistakes = sum(math.isnan(_with_comma(text)) for text in others.texts)
+    is_numeric = 2 * mistakes < len(others.texts) or numbers(others) is not None
+    return others if is_numeric else cells
+
+
 def open_column(cells: ColumnCells, labels: Mapping[str, str]) -> tuple[OpenColumn, list[Problem]]:
-    """Return a column that is no question, and what is wrong with it.
+    """Return a column that is not a question, and what is wrong with it.
 
     It is a factor if every code has a label, or not all cells are numbers. labels: names of codes.
     """

@@ -18,13 +18,16 @@ from incrowd.encoding.sources import source_of
 from incrowd.errors import AnswersError, IncrowdWarning, Problem
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.interviews.columns import (
+    NOT_AVAILABLE,
     ColumnCells,
+    Factor,
     OpenColumn,
     cells_of,
     factor,
     number,
     numbers,
     open_column,
+    without_unavailable,
 )
 from incrowd.interviews.items import MISSING
 from incrowd.interviews.survey import InterviewItem, InterviewSurvey, report_text
@@ -56,7 +59,8 @@ def read_answers(
         column of a question has its reports, as they are called, by their labels, or as codes. If
         a draw is repeated, the column has the number of draws with the second report; or there is
         a column for each draw, `id_1`, `id_2`, and so on. All other columns are read as numbers or
-        as factors. An empty cell is a missing value.
+        as factors. An empty cell is a missing value; so are NA, NaN, a point, and #NULL! in columns
+        of numbers, and in those of questions unless a report is called so.
     format, encoding : str, optional
         Of a file, if its name and content do not show them.
     sheet : str, optional
@@ -72,6 +76,11 @@ def read_answers(
     AnswersError
         If the answers cannot be read, or do not fit the survey; with every kind of mistake, and
         the first rows that have it.
+
+    Warns
+    -----
+    IncrowdWarning
+        Which texts were read as missing values, and what was left out.
 
     Examples
     --------
@@ -112,7 +121,7 @@ def read_answers(
         problems += wrong
     if problems:
         raise AnswersError(*problems)
-    for line in _left_out(data):
+    for line in (*_left_out(data), *_absent(cells), *_named_missing(survey, columns)):
         warnings.warn(str(line), IncrowdWarning, stacklevel=2)
     return InterviewAnswers(survey, reports, group, columns)
 
@@ -127,6 +136,28 @@ def _left_out(data: Data) -> Iterator[Sentence]:
         yield sentence("interviews.unnamed-columns", names=[*data.unnamed])
     if data.others:
         yield sentence("interviews.other-sheets", names=[*data.others])
+
+
+def _absent(cells: Mapping[str, ColumnCells]) -> Iterator[Sentence]:
+    """Yield which texts that no column declares were read as missing values, and how often."""
+    counts = [
+        sentence("interviews.absent-in", number=number, text=text, column=each.name)
+        for each in cells.values()
+        for text, number in each.absent.items()
+    ]
+    if counts:
+        yield sentence("interviews.absent", counts=counts)
+
+
+def _named_missing(
+    survey: InterviewSurvey, columns: Mapping[str, OpenColumn]
+) -> Iterator[Sentence]:
+    """Yield columns in which a name may stand for a missing value."""
+    for name, column in columns.items():
+        if isinstance(column, Factor) and name != survey.columns.group:
+            for level in column.levels:
+                if level in NOT_AVAILABLE:
+                    yield sentence("interviews.named-missing", column=name, level=level)
 
 
 def _columns_of(item: InterviewItem, names: Sequence[str]) -> tuple[str, ...]:
@@ -154,16 +185,32 @@ def _cells(
     survey: InterviewSurvey, data: Data, asked: Mapping[str, tuple[str, ...]]
 ) -> dict[str, ColumnCells]:
     """Return all columns with a name as text, without codes for missing values."""
-    missing = {name: item.codes.missing for item in survey.items for name in asked[item.id]}
-    return {
-        name: cells_of(
-            name,
-            data.table[name].combine_chunks(),
-            {*survey.columns.missing, *data.missing.get(name, ()), *missing.get(name, ())},
-        )
-        for name in data.table.column_names
-        if name
-    }
+    asking = {name: item for item in survey.items for name in asked[item.id]}
+    cells = {}
+    for name in filter(None, data.table.column_names):
+        column, gone = data.table[name].combine_chunks(), data.missing.get(name, ())
+        if item := asking.get(name):
+            read = cells_of(name, column, {*gone, *item.codes.missing})
+            cells[name] = read.without({*survey.columns.missing, *_no_report(item)})
+            continue
+        read = cells_of(name, column, gone).without(survey.columns.missing)
+        is_named = name in survey.columns.factors or name == survey.columns.group
+        cells[name] = read if is_named else without_unavailable(read)
+    return cells
+
+
+def _no_report(item: InterviewItem) -> Iterator[str]:
+    """Yield what software writes for a missing value, unless it is the name of a report."""
+    for text in NOT_AVAILABLE:
+        if all(
+            report_spellings(item, names).place(text, None) == MISSING
+            for design in item.design.designs
+            for names in (
+                design.reports(item.design.answers),
+                design.drawn_reports(item.design.answers),
+            )
+        ):
+            yield text
 
 
 def _group(
