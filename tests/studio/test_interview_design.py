@@ -19,6 +19,7 @@ from incrowd.studio.interview_designs import (
     new_design,
 )
 from incrowd.studio.pages import INTERVIEW_STEPS
+from tests.conftest import one_in
 from tests.oracles.interview_studio import SURVEY
 
 
@@ -79,7 +80,7 @@ class TestAmongOtherSurveys:
         project.survey_path.write_text(interviews_begun("Groups", "die"))
         assert line().stage.name == "empty"
 
-    @pytest.mark.parametrize("step", ["precision", "publish", "watch", "results", "paste", "ways"])
+    @pytest.mark.parametrize("step", one_in(3, ["results", "precision", "publish", "watch"]))
     def test_pages_of_other_surveys_lead_back(self, browser, project, step):
         page = browser.get(f"/p/groups/{step}")
         assert page.status_code == 200
@@ -140,7 +141,7 @@ class TestChanges:
         assert "groups" not in content and "columns" not in content
         assert question(content, "armed")["design"]["kind"] == "forced"
 
-    @pytest.mark.parametrize("device", DEVICES)
+    @pytest.mark.parametrize("device", one_in(5, DEVICES))
     def test_a_new_question_has_a_design_that_the_device_realizes(self, browser, studio, device):
         studio.projects.create(device, interviews_begun("A", device))
         project = studio.projects.open(device)
@@ -166,7 +167,7 @@ class TestChanges:
         assert asked["text"] == {"en": "Did you?", "de": "Haben Sie?"}
         assert asked["design"]["statement"] == {"en": "In May.", "de": "Im Mai."}
 
-    @pytest.mark.parametrize("kind", sorted(DESIGNS.keys() - {"matrix"}))
+    @pytest.mark.parametrize("kind", one_in(4, sorted(DESIGNS.keys() - {"matrix"})))
     def test_every_design_has_its_form(self, browser, change, kind):
         design = question(change("set", **ARMED, **{"0.kind": kind}), "armed")["design"]
         assert design["kind"] == kind
@@ -250,7 +251,7 @@ def setting(device, answers=("no", "yes"), design=None, **expected):
 
 
 class TestTheShortList:
-    @pytest.mark.parametrize("device", DEVICES)
+    @pytest.mark.parametrize("device", one_in(3, DEVICES))
     @pytest.mark.parametrize("kind", ["forced", "warner", "crosswise", "kuk", "mangat"])
     def test_the_device_realizes_each_choice(self, device, kind):
         held = DEVICES[device]()

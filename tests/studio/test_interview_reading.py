@@ -56,6 +56,7 @@ def test_a_wrong_file_is_refused_and_the_right_one_stays(add, project):
     assert nothing.status_code == 422
 
 
+@pytest.mark.slow
 def test_another_file_does_not_replace_an_earlier_one(add, project):
     add(GOOD)
     os.utime(project.path / "answers.csv", (1, 1))

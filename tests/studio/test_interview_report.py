@@ -15,6 +15,7 @@ from incrowd.errors import UsageError
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.presentation.write import content
 from incrowd.studio.interview_calls import ANALYSES, analysis_of
+from tests.conftest import one_in
 from tests.oracles.interview_studio import SURVEY
 
 PATH = "/p/groups/report"
@@ -93,7 +94,7 @@ def test_every_analysis_is_tested():
     assert CHOICES.keys() == ANALYSES.keys()
 
 
-@pytest.mark.parametrize("view", ANALYSES)
+@pytest.mark.parametrize("view", one_in(len(ANALYSES), sorted(ANALYSES, key="correlate".__ne__)))
 def test_a_choice_is_a_call_of_the_library(browser, project, read, view):
     file = browser.get(address("json", view=view, **CHOICES[view][0]))
     assert file.status_code == 200, file.text
@@ -132,6 +133,7 @@ def test_every_format_is_a_file(browser, project, format):
     assert file.headers["content-disposition"].endswith(f"groups-regress.{format}")
 
 
+@pytest.mark.slow
 def test_pictures_are_files(browser, project):
     choice = urlencode({"view": "regress", "outcome": "armed", "on": "female"})
     for format, begins in (("png", b"\x89PNG"), ("svg", b"<svg")):

@@ -50,6 +50,7 @@ def test_pages_open_apart_from_the_studio(browser, make):
     assert "default-src 'none'" in policy
 
 
+@pytest.mark.slow
 def test_another_kit_gets_a_folder_of_its_own(browser, project, make):
     make()
     first = (project.path / "kit" / "interview-sheets.html").read_text()
@@ -68,6 +69,7 @@ def test_a_kit_that_is_older_than_the_survey_is_marked(browser, project, make):
     assert "was changed afterward" in browser.get(PATH).text
 
 
+@pytest.mark.slow
 def test_the_spreadsheet_of_the_kit_is_read_as_it_is(browser, project, make):
     pytest.importorskip("openpyxl")
     make()
