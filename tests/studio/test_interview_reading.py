@@ -67,6 +67,13 @@ def test_another_file_does_not_replace_an_earlier_one(add, project):
     assert (project.path / "answers.csv").read_text() == GOOD
 
 
+def test_what_was_not_read_as_usual_is_said(browser, add):
+    page = add(GOOD.replace("yes,never,31", "NA,never,31"))
+    assert page.status_code == 200 and "20 &#39;NA&#39; in armed" in page.text
+    german = browser.get(PATH, headers={"Accept-Language": "de"}).text
+    assert "fehlende Werte" in german and "read as missing" not in german
+
+
 def test_answers_are_private(add, project):
     add(GOOD)
     assert project.typed_answers.stat().st_mode & 0o077 == 0

@@ -104,6 +104,19 @@ def read_answers(
     """
     frame = is_frame(answers)
     data = load_data(answers if frame else source_of(answers, format, encoding, sheet))
+    read, notes = read_with_notes(survey, data)
+    for line in notes:
+        warnings.warn(str(line), IncrowdWarning, stacklevel=2)
+    return read
+
+
+def read_with_notes(
+    survey: InterviewSurvey, data: Data
+) -> tuple[InterviewAnswers, tuple[Sentence, ...]]:
+    """Return the answers in loaded data, and what people should know about how they were read.
+
+    Raises AnswersError as `read_answers` does.
+    """
     check_rows(data.table.num_rows)
     asked = _checked_columns(survey, data)
     cells = _cells(survey, data, asked)
@@ -121,9 +134,8 @@ def read_answers(
         problems += wrong
     if problems:
         raise AnswersError(*problems)
-    for line in (*_left_out(data), *_absent(cells), *_named_missing(survey, columns)):
-        warnings.warn(str(line), IncrowdWarning, stacklevel=2)
-    return InterviewAnswers(survey, reports, group, columns)
+    notes = (*_left_out(data), *_absent(cells), *_named_missing(survey, columns))
+    return InterviewAnswers(survey, reports, group, columns), notes
 
 
 def _left_out(data: Data) -> Iterator[Sentence]:

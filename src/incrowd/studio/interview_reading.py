@@ -14,19 +14,22 @@ from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute
 
+from incrowd.catalog.sentences import Sentence
 from incrowd.encoding.answers import load_data
 from incrowd.encoding.sources import AnswersSource, certain_encoding, source_of
 from incrowd.errors import IncrowdError, SurveyError
 from incrowd.files import private_folder, write_text
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.interviews.arrivals import overview
-from incrowd.interviews.reading import read_answers
+from incrowd.interviews.reading import read_with_notes
+from incrowd.interviews.survey import InterviewSurvey
 from incrowd.presentation import layouts
 from incrowd.studio.calculations import Cache
 from incrowd.studio.document import Operation, Raw
@@ -79,35 +82,48 @@ def source(project: Project) -> AnswersSource | None:
     return source_of(path, encoding=stated.get("encoding"), sheet=stated.get("sheet"))
 
 
-def answers_in(project: Project) -> InterviewAnswers | None:
+class ReadInterviews(NamedTuple):
+    """Answers, and what people should know about how they were read."""
+
+    answers: InterviewAnswers
+    notes: tuple[Sentence, ...] = ()
+
+
+def answers_in(project: Project) -> ReadInterviews | None:
     """Return the answers, read as the survey is now; None if there are none.
 
     What was read is in `interviews.parquet` afterward. Raises SurveyError or AnswersError with
     every mistake.
     """
-    path, typed = project.path / INTERVIEWS, project.typed_answers
-    if typed is None:
-        return InterviewAnswers.load(path) if path.exists() else None
+    path, data = project.path / INTERVIEWS, source(project)
+    if data is None:
+        return ReadInterviews(InterviewAnswers.load(path)) if path.exists() else None
     survey = project.interviews()
-    if path.exists() and path.stat().st_mtime_ns >= typed.stat().st_mtime_ns:
-        with suppress(IncrowdError):
-            there = InterviewAnswers.load(path)
-            if there.survey.dumps() == survey.dumps():
-                return there
-    answers = read_answers(survey, source(project))
-    answers.save(path)
-    return answers
+    read = ReadInterviews(*read_with_notes(survey, load_data(data)))
+    if not _is_written(project, path, survey):
+        read.answers.save(path)
+    return read
 
 
-def known_answers(cache: Cache, project: Project) -> InterviewAnswers | None:
+def _is_written(project: Project, path: Path, survey: InterviewSurvey) -> bool:
+    """Return whether a file has the answers that were added last, read by this survey."""
+    typed = project.typed_answers
+    if typed is None or not path.exists() or path.stat().st_mtime_ns < typed.stat().st_mtime_ns:
+        return False
+    with suppress(IncrowdError):
+        return InterviewAnswers.load(path).survey.dumps() == survey.dumps()
+    return False
+
+
+def known_answers(cache: Cache, project: Project) -> ReadInterviews | None:
     """Return the answers, which are read again only if a file has changed."""
     files = (project.survey_path, project.typed_answers, project.path / INTERVIEWS)
     key = tuple(fingerprint(each) for each in files if each is not None and each.exists())
-    answers: InterviewAnswers | None = cache.get(key)
-    if answers is None and (answers := answers_in(project)) is not None:
+    read: ReadInterviews | None = cache.get(key)
+    if read is None and (read := answers_in(project)) is not None:
         key = tuple(fingerprint(each) for each in files if each is not None and each.exists())
-        cache.put(key, answers)
-    return answers
+        cache.put(key, read)
+    return read
 
 
 # --- the page -------------------------------------------------------------------------------------
@@ -128,11 +144,12 @@ def _page(
     """Return the page. refused: why a file was not added. typed: what was typed beside it."""
     language, path, document = language_of(request), project.typed_answers, project.document()
     wrong, view, is_ready = [*refused], None, False
+    notes: tuple[Sentence, ...] = ()
     try:
         project.interviews()
         is_ready = True
-        if (answers := known_answers(cache, project)) is not None:
-            view = layouts.parts(overview(answers), language)["view"]
+        if (read := known_answers(cache, project)) is not None:
+            view, notes = layouts.parts(overview(read.answers), language)["view"], read.notes
     except SurveyError as error:
         wrong += _named(error, project, language) if document.content.get("question") else ()
     except IncrowdError as error:
@@ -148,6 +165,7 @@ def _page(
         project=project,
         problems=wrong,
         view=view,
+        notes=notes,
         is_ready=is_ready,
         file=path.name if path else "",
         seen=document.version,

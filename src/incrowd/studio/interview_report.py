@@ -60,7 +60,8 @@ def _page(cache: Cache, request: Request, project: Project) -> Response:
     parts: dict[str, Any] = {"answers": None, "outcome": None, "call": None}
     wrong: list[str] = []
     try:
-        answers = parts["answers"] = known_answers(cache, project)
+        read = known_answers(cache, project)
+        answers = parts["answers"] = read and read.answers
         if answers is not None and (call := choice.call) is not None:
             file = f"{choice.view}.html"
             command = call.command(file, language)
@@ -165,7 +166,7 @@ def _called(
 ) -> tuple[AnalysisChoice, ReportedResult]:
     """Return the result that an address names. Raises UsageError if something has to be chosen
     first."""
-    choice, answers = analysis_of(request.query_params), known_answers(cache, project)
-    if answers is None or (call := choice.call) is None:
+    choice, read = analysis_of(request.query_params), known_answers(cache, project)
+    if read is None or (call := choice.call) is None:
         raise UsageError.of("choice", "studio.no-choice")
-    return choice, _computed(cache, project, answers, call, language_of(request))
+    return choice, _computed(cache, project, read.answers, call, language_of(request))
