@@ -83,6 +83,12 @@ class ResponseDesign(Frozen):
         yield from ()
 
     @classmethod
+    def by_share(cls, share: Fraction, answers: Sequence[str]) -> dict[str, Any]:
+        """Return the keys of its probabilities by one share of a device's outcomes, as people
+        choose it from a short list; none if one share does not decide them."""
+        return {"p": share} if "p" in cls.model_fields else {}
+
+    @classmethod
     def suits(cls, personal: bool) -> bool:
         """Return whether it is chosen where a survey leaves the design open. personal: whether the
         device is a fact about a person."""
@@ -243,6 +249,11 @@ class ForcedResponse(ResponseDesign):
             yield [_forced_keys(counts, outcomes)]
 
     @classmethod
+    def by_share(cls, share: Fraction, answers: Sequence[str]) -> dict[str, Any]:
+        """Force all answers equally often."""
+        return {"forced": dict.fromkeys(answers, share)}
+
+    @classmethod
     def suits(cls, personal: bool) -> bool:
         """Return whether a device decides who is forced."""
         return not personal
@@ -293,6 +304,11 @@ class UnrelatedQuestion(ResponseDesign):
     def chains(cls, answers: Sequence[str], outcomes: int) -> Iterator[Chain]:
         """Yield p from 1 downwards."""
         yield _falling_p(outcomes, 0)
+
+    @classmethod
+    def by_share(cls, share: Fraction, answers: Sequence[str]) -> dict[str, Any]:
+        """Ask an unrelated question to which half of the people say yes."""
+        return {"p": share, "prevalence": Fraction(1, 2)}
 
     def reported(
         self, step: DeviceStep, answers: Sequence[str], true: int, unknown: Fraction
@@ -396,6 +412,11 @@ class KukCards(ResponseDesign):
                 for yes in range(outcomes, no, -1)
             ]
 
+    @classmethod
+    def by_share(cls, share: Fraction, answers: Sequence[str]) -> dict[str, Any]:
+        """Let the packs mirror each other."""
+        return {"yes": share, "no": 1 - share}
+
     def drawn_reports(self, answers: Sequence[str]) -> tuple[str, ...]:
         """Return the colors."""
         return "black", "red"
@@ -491,6 +512,17 @@ def _forced_keys(counts: Mapping[str, int], outcomes: int) -> dict[str, Any]:
 def _falling_p(outcomes: int, above: int) -> Chain:
     """Return the keys of p, from 1 to just above a number of outcomes."""
     return [{"p": Fraction(n, outcomes)} for n in range(outcomes, above, -1)]
+
+
+def written_keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a design as TOML and JSON have them: probabilities are text."""
+    return {key: _written(value) for key, value in keys.items()}
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    return written_keys(value) if isinstance(value, Mapping) else value
 
 
 def is_open(raw: Any) -> bool:

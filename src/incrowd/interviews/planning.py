@@ -29,6 +29,7 @@ from incrowd.interviews.designs import (
     UnrelatedQuestion,
     design_of,
     is_open,
+    written_keys,
 )
 from incrowd.interviews.devices import HandDevice
 from incrowd.interviews.power import Detection, detection, difference_of, share_of
@@ -204,21 +205,10 @@ def with_designs(raw: Mapping[str, Any]) -> dict[str, Any]:
         raise SurveyError(*problems)
     assert spent is not None and log_up(spent) <= aim.epsilon
     filled = [
-        {**each, "design": written(chosen[place])} if place in chosen else each
+        {**each, "design": written_keys(chosen[place].keys)} if place in chosen else each
         for place, each in enumerate(questions)
     ]
     return {**raw, "question": filled}
-
-
-def written(option: DesignOption) -> dict[str, Any]:
-    """Return the keys of a design as TOML and JSON have them: probabilities are text."""
-    return {key: _plain(value) for key, value in option.keys.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return str(value)
-    return {k: _plain(v) for k, v in value.items()} if isinstance(value, Mapping) else value
 
 
 def _answers(question: Mapping[str, Any]) -> tuple[str, ...]:

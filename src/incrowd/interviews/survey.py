@@ -458,7 +458,7 @@ def _item_design(
             group, *rest = unfit.path
             problems[*written[int(str(group))][0], *rest] = unfit.message
         for (keys, _), design in zip(written, designs, strict=True):
-            if device and not problems and (why := _unrealizable(device, design, item.answers)):
+            if device and not problems and (why := unrealizable(device, design, item.answers)):
                 problems[keys] = why
         if not problems:
             _check_truth(raw, place, question)
@@ -504,7 +504,7 @@ def _mistakes_in(
             yield path, sentence("survey.unfit", value=value, reason=wording(each))
 
 
-def _unrealizable(
+def unrealizable(
     device: HandDevice, design: ResponseDesign, answers: Sequence[str]
 ) -> Sentence | None:
     """Return why a device cannot carry out a design; None if it can.

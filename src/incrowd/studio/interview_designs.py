@@ -4,7 +4,7 @@ precise the result will be."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -14,10 +14,17 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData
 
 from incrowd.catalog.sentences import Sentence
-from incrowd.interviews.designs import DESIGNS, ItemDesign, ResponseDesign, design_of
+from incrowd.interviews.designs import (
+    DESIGNS,
+    ItemDesign,
+    ResponseDesign,
+    design_of,
+    written_keys,
+)
 from incrowd.interviews.devices import HandDevice
 from incrowd.interviews.power import detection, share_of
 from incrowd.interviews.promise import question_promise
+from incrowd.interviews.survey import unrealizable
 from incrowd.number_text import percent, places_of
 from incrowd.studio.document import Raw
 from incrowd.studio.interview_words import (
@@ -34,18 +41,6 @@ PEOPLE, SHARE = 1000, 0.1  # interviews and share of the sensitive answer, unles
 TARGETS = (19, 9, 5, 3, 2)  # factors of the promise that the short list is near to
 SAME_FOR_ALL = "devices.you-alone"
 USUAL = 5  # that of a new design
-
-# The probabilities of a kind of design by one share of the outcomes; other kinds have none, or
-# cannot be chosen from a list.
-FAMILIES: Mapping[str, Callable[[str, str, Sequence[str]], Raw]] = {
-    "forced": lambda share, _, answers: {"forced": dict.fromkeys(answers, share)},
-    "warner": lambda share, *_: {"p": share},
-    "crosswise": lambda share, *_: {"p": share},
-    "triangular": lambda share, *_: {"p": share},
-    "unrelated": lambda share, *_: {"p": share, "prevalence": "1/2"},
-    "kuk": lambda share, rest, _: {"yes": share, "no": rest},
-    "mangat": lambda share, *_: {"p": share},
-}
 
 
 @dataclass(frozen=True)
@@ -188,22 +183,26 @@ def _choices(
 
 def _possible(kind: str, setting: DesignSetting) -> Iterator[tuple[Fraction, float]]:
     """Yield the shares of the outcomes that make a design, and the factor that it promises."""
-    for number in range(1, setting.device.outcomes) if kind in FAMILIES else ():
-        share = Fraction(number, setting.device.outcomes)
-        if design := _of_share(kind, share, setting):
-            item = ItemDesign(setting.answers, (design,))
+    device, answers = setting.device, setting.answers
+    for number in range(1, device.outcomes):
+        share = Fraction(number, device.outcomes)
+        design = _of_share(kind, share, setting)
+        if design and not unrealizable(device, design, answers):
+            item = ItemDesign(answers, (design,))
             finite = [float(each) for each in item.evidence if each is not None]
-            if finite and not any(design.problems(setting.answers)):
+            if finite and not any(design.problems(answers)):
                 yield share, max(finite)
 
 
 def _of_share(kind: str, share: Fraction, setting: DesignSetting) -> ResponseDesign | None:
-    return design_in(_entries(kind, share, setting.answers))
+    entries = _entries(kind, share, setting.answers)
+    return design_in(entries) if len(entries) > 1 else None
 
 
 def _entries(kind: str, share: Fraction, answers: Sequence[str]) -> Raw:
-    entries = FAMILIES[kind](str(share), str(1 - share), answers) if kind in FAMILIES else {}
-    return {"kind": kind} | _written(entries)
+    """Return a design by one share, as people write it."""
+    keys = DESIGNS[kind].by_share(share, answers) if kind in DESIGNS else {}
+    return {"kind": kind} | _written(written_keys(keys))
 
 
 def _written(entries: Raw) -> Raw:
