@@ -86,6 +86,7 @@ _ALIASES = {
             "AnalysisName",
             "Family",
             "OutcomeErrors",
+            "OutcomeMethod",
             "Penalty",
             "PlotLibrary",
             "PostprocessingMethod",

@@ -18,6 +18,7 @@ PostprocessingMethod = Literal["simplex", "likelihood", "consistent"]
 EstimationMethod = Literal["moments", "likelihood"]
 SimultaneousMethod = Literal["max-t", "bonferroni"]
 OutcomeErrors = Literal["observed", "robust", "cluster"]
+OutcomeMethod = Literal["likelihood", "rr"]
 HonestyModel = Literal["lies", "cheaters", "always-no", "anchor", "extended"]
 
 THIS_MACHINE = "local[*]"  # for Spark: all cores
@@ -29,6 +30,7 @@ ESTIMATION_METHODS: tuple[EstimationMethod, ...] = get_args(EstimationMethod)
 POSTPROCESSING_METHODS: tuple[PostprocessingMethod, ...] = get_args(PostprocessingMethod)
 SIMULTANEOUS_METHODS: tuple[SimultaneousMethod, ...] = get_args(SimultaneousMethod)
 OUTCOME_ERRORS: tuple[OutcomeErrors, ...] = get_args(OutcomeErrors)
+OUTCOME_METHODS: tuple[OutcomeMethod, ...] = get_args(OutcomeMethod)
 HONESTY_MODELS: tuple[HonestyModel, ...] = get_args(HonestyModel)
 
 OptionKind = Literal["question", "questions", "word", "figure", "line", "flag", "scores"]

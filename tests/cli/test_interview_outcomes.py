@@ -59,11 +59,22 @@ def test_a_regression_has_random_intercepts(call, folder):
     assert [each["term"] for each in facts["coefficients"]] == ["(intercept)", "age"]
 
 
+def test_an_outcome_has_the_figures_of_rr(call, folder):
+    formula = "civic ~ age + armed"
+    code, out, _ = call("interviews", "outcome", "i.parquet", formula, "--method", "rr", "--json")
+    wanted = interviews.regress_outcome(answers(folder), formula, method="rr")
+    facts = json.loads(out)
+    assert (code, facts["method"], facts["limit"]) == (0, "rr", list(wanted.limit))
+    assert facts["coefficients"][2]["estimate"] == wanted.coefficients[2].estimate
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
         (("outcome", "i.parquet", "civic ~ age"), "none of its predictors is a randomized"),
         (("outcome", "i.parquet", "civic ~ armed", "--family", "probit"), "logistic, linear"),
+        (("outcome", "i.parquet", "age ~ armed", "--method", "rr"), "need a logistic model"),
+        (("outcome", "i.parquet", "civic ~ armed", "--method", "em"), "likelihood, rr"),
         (("outcome", "none.parquet", "civic ~ armed"), "incrowd read"),
         (("regress", "i.parquet", "armed ~ age", "--intercepts", "v"), "no column has this name"),
         (("regress", "i.parquet", "armed ~ 1", "--intercepts", "village", "--ordinal"), "leave it"),

@@ -75,6 +75,11 @@ CASES = {
     "intercepts with robust errors": model("civic ~ armed", intercepts="party", errors="robust"),
     "clustered errors without clusters": model("civic ~ armed", errors="cluster"),
     "errors that ignore weights": model("civic ~ armed", {"weight": "w"}, errors="observed"),
+    "unknown method": model("civic ~ armed", method="em"),
+    "rr with robust errors": model("civic ~ armed", method="rr", errors="robust"),
+    "rr with a number": model("age ~ armed", method="rr"),
+    "rr with several answers": model("civic ~ color", method="rr"),
+    "rr with an interaction": model("civic ~ armed + armed:age", method="rr"),
     "constant outcome": model("never ~ armed"),
     "undetermined": model("civic ~ armed + seven"),
 }

@@ -39,10 +39,12 @@ from incrowd.methods import (
     FAMILIES,
     HONESTY_MODELS,
     OUTCOME_ERRORS,
+    OUTCOME_METHODS,
     EstimationMethod,
     Family,
     HonestyModel,
     OutcomeErrors,
+    OutcomeMethod,
 )
 
 if TYPE_CHECKING:
@@ -382,6 +384,15 @@ def outcome(
             "observed, robust or cluster; by default chosen by weights and clusters.",
         ),
     ] = None,
+    method: Annotated[
+        OutcomeMethod,
+        choice(
+            "--method",
+            OUTCOME_METHODS,
+            "likelihood: its maximum; rr: the steps of R's package rr, to compare with "
+            "published figures.",
+        ),
+    ] = "likelihood",
     output: Outputs = None,
     language: Language = None,
     json: AsJson = False,
@@ -395,6 +406,7 @@ def outcome(
     Example:
       incrowd interviews outcome interviews.parquet "civic ~ age + age^2 + female + armed"
       incrowd interviews outcome interviews.parquet "income ~ age + armed" --intercepts village
+      incrowd interviews outcome interviews.parquet "civic ~ age + armed" --method rr
 
     The ending of -o chooses the format: .html, .csv, .json, .parquet, .xlsx, .docx, or .R.
     """
@@ -412,6 +424,7 @@ def outcome(
             reference=references,
             intercepts=intercepts,
             errors=errors,
+            method=method,
         )
     show_result(result, json, output, language)
 

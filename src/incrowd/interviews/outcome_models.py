@@ -23,7 +23,8 @@ from incrowd.interviews.covariates import (
     model_matrix,
     rows_of,
 )
-from incrowd.interviews.formula import INTERCEPT, ParsedFormula, parse_formula
+from incrowd.interviews.designs import ForcedResponse
+from incrowd.interviews.formula import INTERCEPT, ParsedFormula, parse_formula, term_text
 from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
 from incrowd.interviews.items import MISSING, ReportedItem
 from incrowd.interviews.outcome_regression import GroupVariation, OutcomeRegression
@@ -33,7 +34,15 @@ from incrowd.interviews.predictor import (
     mean_differences,
     undetermined,
 )
-from incrowd.methods import FAMILIES, OUTCOME_ERRORS, Family, OutcomeErrors
+from incrowd.interviews.weighted_reports import LIMIT, fit_weighted_reports
+from incrowd.methods import (
+    FAMILIES,
+    OUTCOME_ERRORS,
+    OUTCOME_METHODS,
+    Family,
+    OutcomeErrors,
+    OutcomeMethod,
+)
 
 GOLDEN = (math.sqrt(5) - 1) / 2  # its multiples, modulo 1, are spread evenly and without a period
 LOGISTIC_VARIANCE = math.pi**2 / 3
@@ -64,6 +73,7 @@ def regress_outcome(
     reference: Mapping[str, str] | None = None,
     intercepts: str | None = None,
     errors: OutcomeErrors | None = None,
+    method: OutcomeMethod = "likelihood",
 ) -> OutcomeRegression:
     """Model an openly asked outcome by covariates and by a randomized item.
 
@@ -91,6 +101,12 @@ def regress_outcome(
     errors : {"observed", "robust", "cluster"}, optional
         By default "cluster" if the survey names a column of clusters, otherwise "robust" with
         weights, and "observed" without.
+    method : {"likelihood", "rr"}
+        "likelihood" is the maximum of the likelihood. "rr" repeats the steps of R's package rr, to
+        compare with published figures: it weights reports by the probability that they are true
+        answers, and shrinks coefficients by weakly informative Cauchy priors. It is for a yes/no
+        question with a forced response, without interactions, and a logistic model; it does not use
+        weights and clusters.
 
     Returns
     -------
@@ -106,19 +122,31 @@ def regress_outcome(
     References
     ----------
     Blair, Imai, and Zhou (2015), section 4.2. Proof:
-    docs/interviews-mathematics.md#hidden-answers.
+    docs/interviews-mathematics.md#hidden-answers, and for "rr"
+    docs/interviews-mathematics.md#weighted-reports.
 
     Examples
     --------
     See `OutcomeRegression`.
     """
-    kinds = {"family": (family, FAMILIES), "errors": (errors, OUTCOME_ERRORS)}
+    kinds = {
+        "family": (family, FAMILIES),
+        "errors": (errors, OUTCOME_ERRORS),
+        "method": (method, OUTCOME_METHODS),
+    }
     for field, (word, choices) in kinds.items():
         if word is not None and word not in choices:
             raise UsageError.of(field, "shared.use-one-of", value=word, choices=choices)
     parsed = parse_formula(formula)
     id = _item_of(answers, parsed)
     item_formula = _item_formula(parsed, id, item)
+    if method == "rr":
+        _check_for_rr(answers, parsed, id, {"intercepts": intercepts, "errors": errors})
+        keep = np.ones(answers.people, bool)
+        data = outcome_data(
+            answers, parsed, item_formula, keep, id=id, family=family, reference=reference or {}
+        )
+        return _of_rr(answers, data)
     cluster = answers.survey.columns.cluster
     clusters = None if cluster is None else group_numbers(answers, cluster)
     groups = None if intercepts is None else group_numbers(answers, intercepts)
@@ -141,14 +169,49 @@ def regress_outcome(
         errors=errors,
         groups=None if groups is None else without_gaps(groups, data.used),
     )
-    if not fit.determined:
-        value, terms = str(parsed), [_labels(data)[place] for place in undetermined(fit)]
-        terms = [term for term in terms if term != INTERCEPT] or terms
-        raise UsageError.of(
-            "formula", "interview_outcomes.not-determined", value=value, terms=terms
-        )
+    _check_determined(data, fit)
     degrees = math.inf if errors != "cluster" or clusters is None else _degrees(clusters, data.used)
     return _result(answers, data, fit, errors, degrees, weights, intercepts)
+
+
+def _of_rr(answers: InterviewAnswers, data: OutcomeData) -> OutcomeRegression:
+    """Return the result of the steps of rr."""
+    outcome = data.model.outcome
+    assert outcome is not None
+    if outcome.family != "logistic":
+        raise UsageError.of("method", "interview_outcomes.rr-linear", value="rr", name=data.named)
+    fit = fit_weighted_reports(data.model)
+    _check_determined(data, fit)
+    end = fit_weighted_reports(data.model, stop=LIMIT).parameters[: outcome.size]
+    result = _result(answers, data, fit, "observed", math.inf, None, None)
+    return replace(result, method="rr", limit=tuple(end.tolist()))
+
+
+def _check_for_rr(
+    answers: InterviewAnswers, formula: ParsedFormula, id: str, given: Mapping[str, str | None]
+) -> None:
+    """Raise UsageError for what the steps of rr do not have. given: options by their names."""
+    for option, value in given.items():
+        if value is not None:
+            raise UsageError.of(option, "interview_outcomes.not-with-rr", value=value)
+    design = answers.survey.item(id).design
+    forced = all(isinstance(d, ForcedResponse) and d.repeats == 1 for d in design.designs)
+    if not forced or len(design.answers) != 2:
+        raise UsageError.of("method", "interview_outcomes.rr-design", value="rr", item=id)
+    for term in formula.terms:
+        if len(term) > 1 and any(id in part.columns for part in term):
+            raise UsageError.of(
+                "formula", "interview_outcomes.rr-interaction", value=term_text(term)
+            )
+
+
+def _check_determined(data: OutcomeData, fit: HiddenAnswerFit) -> None:
+    """Raise UsageError if the data do not determine the parameters, with the terms."""
+    if fit.determined:
+        return
+    value, terms = str(data.matrix.formula), [_labels(data)[place] for place in undetermined(fit)]
+    terms = [term for term in terms if term != INTERCEPT] or terms
+    raise UsageError.of("formula", "interview_outcomes.not-determined", value=value, terms=terms)
 
 
 def outcome_data(

@@ -26,7 +26,8 @@ from incrowd.estimation.regression.results import (
 from incrowd.interviews.formula import INTERCEPT
 from incrowd.interviews.intercepts import InterceptFit
 from incrowd.interviews.promise import InterviewPromise
-from incrowd.methods import Family, OutcomeErrors
+from incrowd.interviews.weighted_reports import STOP
+from incrowd.methods import Family, OutcomeErrors, OutcomeMethod
 from incrowd.number_text import between, times
 from incrowd.views import IntervalPlot, LabeledInterval, Numbers, Sheet, Square, View
 
@@ -125,6 +126,11 @@ class OutcomeRegression(views.Result):
         Whether interviews have weights.
     variation : GroupVariation or None
         The random intercepts, if the model has them.
+    method : {"likelihood", "rr"}
+        What was computed: the maximum of the likelihood, or the steps of R's package rr.
+    limit : tuple of float
+        For the steps of rr, where the coefficients of the outcome would end if the steps went on;
+        otherwise empty.
     guarantee : InterviewPromise or None
         What the device promises.
 
@@ -172,6 +178,8 @@ class OutcomeRegression(views.Result):
     log_likelihood: float
     weighted: bool = False
     variation: GroupVariation | None = None
+    method: OutcomeMethod = "likelihood"
+    limit: tuple[float, ...] = ()
     guarantee: InterviewPromise | None = None
 
     def __repr__(self) -> str:
@@ -199,6 +207,8 @@ class OutcomeRegression(views.Result):
             **{name: getattr(self, name) for name in more},
             "log_likelihood": self.log_likelihood,
             "intercepts": self.variation,
+            "method": self.method,
+            "limit": self.limit,
             "labels": self.labels,
             "covariance": self.covariance,
             "guarantee": self.guarantee,
@@ -227,7 +237,8 @@ class OutcomeRegression(views.Result):
     def view(self) -> View:
         """Return both models with notes."""
         sizes = {"outcome": self.outcome, "interviews": self.people}
-        title = translatable(TITLES[self.family], **sizes)
+        of_rr = self.method == "rr"
+        title = translatable("interview_outcomes.rr" if of_rr else TITLES[self.family], **sizes)
         first, *others = self.answers
         code = "interview_outcomes.of-item"
         code = code if len(others) == 1 else "interview_outcomes.of-several"
@@ -247,6 +258,9 @@ class OutcomeRegression(views.Result):
         return View(title=title, tables=tuple(tables), notes=tuple(self._notes()))
 
     def _notes(self) -> Iterator[str]:
+        if self.method == "rr":
+            yield from self._notes_on_rr()
+            return
         yield translatable(ERROR_SOURCES[self.errors])
         yield translatable("estimation.wald-intervals")
         if self.weighted:
@@ -263,9 +277,25 @@ class OutcomeRegression(views.Result):
             )
         if self.variation:
             yield self.variation.text
+        yield from self._notes_on_people()
+
+    def _notes_on_people(self) -> Iterator[str]:
         if self.left_out:
             yield translatable("interview_outcomes.left-out", number=self.left_out)
-        yield translatable("interview_outcomes.hidden", item=self.item, formula=self.item_formula)
+        code = (
+            "interview_outcomes.rr-hidden" if self.method == "rr" else "interview_outcomes.hidden"
+        )
+        yield translatable(code, item=self.item, formula=self.item_formula)
+
+    def _notes_on_rr(self) -> Iterator[str]:
+        estimates = (each.estimate for each in self.coefficients)
+        rest = max(abs(end - at) for end, at in zip(self.limit, estimates, strict=True))
+        rest = math.ceil(1e5 * rest) / 1e5
+        yield translatable("interview_outcomes.rr-steps")
+        yield translatable("interview_outcomes.rr-stop", stop=STOP, rest=rest)
+        yield translatable("interview_outcomes.rr-errors")
+        yield translatable("estimation.wald-intervals")
+        yield from self._notes_on_people()
 
     def plots(self) -> Sequence[IntervalPlot]:
         """Return the coefficients of both models, without intercepts."""
