@@ -154,6 +154,19 @@ class TestChanges:
         content = change("set", **ARMED, **{"0.kind": "forced", "0.choice": "1/3"})
         assert question(content, "armed")["design"] == {"kind": "forced", "no": "1/3", "yes": "1/3"}
 
+    def test_a_choice_does_not_change_facts_about_people(self, change):
+        change("set", **ARMED, **{"0.kind": "unrelated"})
+        facts = {"0.kind": "unrelated", "0.p": "5/6", "0.prevalence": "1/4"}
+        change("set", **ARMED, **facts, **{"0.question.en": "Born in spring?"})
+        picked = {**facts, "0.choice": "1/2", "0.question.en": "Born in spring?"}
+        asked = question(change("set", **ARMED, **picked), "armed")
+        assert asked["design"] == {
+            "kind": "unrelated",
+            "p": "1/2",
+            "prevalence": "1/4",
+            "question": "Born in spring?",
+        }
+
     def test_what_is_typed_counts_more_than_the_list(self, change):
         typed = {"0.kind": "forced", "0.choice": "1/3", "0.forced.0": "1/6", "0.forced.1": "2/6"}
         design = question(change("set", **ARMED, **typed), "armed")["design"]

@@ -39,6 +39,8 @@ from incrowd.survey.toml import Mistake
 
 PEOPLE, SHARE = 1000, 0.1  # interviews and share of the sensitive answer, unless they are stated
 TARGETS = (19, 9, 5, 3, 2)  # factors of the promise that the short list is near to
+FACTS = ("prevalence", "expected")  # about people, which a choice of the list does not change
+STAYING = (*FACTS, *WORDINGS, "repeats")
 SAME_FOR_ALL = "devices.you-alone"
 USUAL = 5  # that of a new design
 
@@ -160,7 +162,7 @@ def design_in(raw: Raw) -> ResponseDesign | None:
 def form_of_design(group: int, raw: Raw, setting: DesignSetting) -> ProtectionForm:
     """Return the form of the design of a group."""
     kind, now = str(raw.get("kind", "")), setting.designs[group]
-    choices = tuple(_choices(group, kind, now, setting))
+    choices = tuple(_choices(group, raw, now, setting))
     chosen = any(each.chosen for each in choices)
     other = None if chosen or now is None else _shown("", now, group, setting, now)
     keys = DESIGNS[kind].model_fields if kind in DESIGNS else ()
@@ -169,24 +171,27 @@ def form_of_design(group: int, raw: Raw, setting: DesignSetting) -> ProtectionFo
 
 
 def _choices(
-    group: int, kind: str, now: ResponseDesign | None, setting: DesignSetting
+    group: int, raw: Raw, now: ResponseDesign | None, setting: DesignSetting
 ) -> Iterator[DesignChoice]:
     """Yield probabilities that the device realizes, the weakest promise first."""
-    possible = dict(_possible(kind, setting))
+    kind = str(raw.get("kind", ""))
+    possible = dict(_possible(kind, setting, raw))
     targets = TARGETS if possible else ()
     nearest = dict.fromkeys(_nearest(kind, possible, target) for target in targets)
     for share in nearest:
-        design = _of_share(kind, share, setting)
+        design = _of_share(kind, share, setting, raw)
         if design and (choice := _shown(str(share), design, group, setting, now)):
             yield choice
 
 
-def _possible(kind: str, setting: DesignSetting) -> Iterator[tuple[Fraction, float]]:
+def _possible(
+    kind: str, setting: DesignSetting, raw: Raw | None = None
+) -> Iterator[tuple[Fraction, float]]:
     """Yield the shares of the outcomes that make a design, and the factor that it promises."""
     device, answers = setting.device, setting.answers
     for number in range(1, device.outcomes):
         share = Fraction(number, device.outcomes)
-        design = _of_share(kind, share, setting)
+        design = _of_share(kind, share, setting, raw)
         if design and not unrealizable(device, design, answers):
             item = ItemDesign(answers, (design,))
             finite = [float(each) for each in item.evidence if each is not None]
@@ -194,15 +199,21 @@ def _possible(kind: str, setting: DesignSetting) -> Iterator[tuple[Fraction, flo
                 yield share, max(finite)
 
 
-def _of_share(kind: str, share: Fraction, setting: DesignSetting) -> ResponseDesign | None:
-    entries = _entries(kind, share, setting.answers)
+def _of_share(
+    kind: str, share: Fraction, setting: DesignSetting, raw: Raw | None
+) -> ResponseDesign | None:
+    entries = _entries(kind, share, setting.answers, raw)
     return design_in(entries) if len(entries) > 1 else None
 
 
-def _entries(kind: str, share: Fraction, answers: Sequence[str]) -> Raw:
-    """Return a design by one share, as people write it."""
+def _entries(kind: str, share: Fraction, answers: Sequence[str], raw: Raw | None = None) -> Raw:
+    """Return a design by one share, as people write it. raw: the design before, whose facts about
+    people, wordings, and repetitions stay; None for a new one."""
     keys = DESIGNS[kind].by_share(share, answers) if kind in DESIGNS else {}
-    return {"kind": kind} | _written(written_keys(keys))
+    if raw is None or not keys:
+        return {"kind": kind} | _written(written_keys(keys))
+    chosen = {key: value for key, value in written_keys(keys).items() if key not in FACTS}
+    return {"kind": kind} | _written(chosen) | {key: raw[key] for key in STAYING if key in raw}
 
 
 def _written(entries: Raw) -> Raw:
@@ -303,8 +314,7 @@ def typed_design(form: FormData, shown: ProtectionForm, setting: DesignSetting, 
     if any(text != each.value for each, text in typed.items()):
         wanted = _with_typed(wanted, typed)
     elif choice in {each.value for each in shown.choices if not each.chosen}:
-        rest = {key: wanted[key] for key in (*WORDINGS, "repeats") if key in wanted}
-        wanted = _entries(kind, Fraction(choice), setting.answers) | rest
+        wanted = _entries(kind, Fraction(choice), setting.answers, wanted)
     if shown.wording:
         put_words(wanted, form, (shown.wording,), main, f"{group}.")
     return wanted
