@@ -111,7 +111,7 @@ def test_rows_that_may_not_be_used_have_no_influence():
         ("y ~ log(no)", "no column"),
         ("y ~ log(female)", "first in interview 1, where female is 0"),
         ("y ~ region^2", "has categories"),
-        ("y ~ factor(age/10)", "takes a column alone"),
+        ("y ~ factor(age/10)", "takes a single column"),
         ("y ~ age + I(2*age + 1)", r"combination of \(intercept\), age"),
         ("y ~ age - female", "from '- female' on"),
         ("y ~ age +", "missing at the end"),

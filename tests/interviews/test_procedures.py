@@ -96,7 +96,7 @@ def says(do, true):
         return {true: F(1)}
     if do == "Say the opposite of the truth.":
         return {"yes" if true == "no" else "no": F(1)}
-    return {re.fullmatch(r"Say “(.+?)”(, whatever is true)?\.", do)[1]: F(1)}
+    return {re.fullmatch(r"Say “(.+?)”(, whether or not it is true)?\.", do)[1]: F(1)}
 
 
 def compared(do, true, other):

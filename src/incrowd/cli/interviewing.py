@@ -58,7 +58,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="Estimate from interviews that `read` wrote.",
+    help="Prepare interviews, and estimate from their answers.",
 )
 
 InterviewsFile = Annotated[
@@ -75,7 +75,7 @@ HonestyOption = Annotated[
 
 EstimatorOption = Annotated[
     EstimationMethod,
-    choice("--method", ESTIMATION_METHODS, "moments: unbiased; likelihood: always possible."),
+    choice("--method", ESTIMATION_METHODS, "moments: unbiased; likelihood: from 0% to 100%."),
 ]
 Unweighted = Annotated[bool, typer.Option("--unweighted", help="Ignore the survey's weights.")]
 ThresholdOption = Annotated[
@@ -210,9 +210,7 @@ def kit(
     interviews: Annotated[
         int, typer.Option(help="Number of interviews: sheets, and rows of the spreadsheet.")
     ] = 100,
-    interviewers: Annotated[
-        int, typer.Option(help="Number of people who interview; each has a list.")
-    ] = 1,
+    interviewers: Annotated[int, typer.Option(help="Number of interviewers; each has a list.")] = 1,
     language: Language = None,
     json: AsJson = False,
 ) -> None:
@@ -287,10 +285,10 @@ def regress(
     ] = None,
     lies: Annotated[
         bool,
-        typer.Option("--lies", help="Some who should say yes do not: the stochastic lie detector."),
+        typer.Option("--lies", help="Some carriers do not say yes: the stochastic lie detector."),
     ] = False,
     unweighted: Annotated[
-        bool, typer.Option("--unweighted", help="Ignore the weights of the interviews.")
+        bool, typer.Option("--unweighted", help="Ignore the survey's weights.")
     ] = False,
     intercepts: Annotated[
         str | None,
@@ -403,7 +401,7 @@ def outcome(
     question may be in interactions, such as armed:female.
 
     \b
-    Example:
+    Examples:
       incrowd interviews outcome interviews.parquet "civic ~ age + age^2 + female + armed"
       incrowd interviews outcome interviews.parquet "income ~ age + armed" --intercepts village
       incrowd interviews outcome interviews.parquet "civic ~ age + armed" --method rr
@@ -610,7 +608,7 @@ def correlate(
     ],
     scores: Annotated[
         list[str] | None,
-        typer.Option("--scores", help="Numbers of the answers, as QUESTION=0,1,2; repeatable."),
+        typer.Option("--scores", help="What each answer counts, as QUESTION=0,1,2; repeatable."),
     ] = None,
     unweighted: Unweighted = False,
     output: Outputs = None,
@@ -665,7 +663,8 @@ def power(
         float | None, share("--part", "Share of people in the second group [50%].")
     ] = None,
     inflation: Annotated[
-        float, typer.Option(help="Factor of variances by weights, clusters, or covariates.")
+        float,
+        typer.Option(help="Factor by which weights, clusters, or covariates raise variances."),
     ] = 1.0,
     at_random: Annotated[
         float | None, share("--at-random", "Share of people who answer at random, such as 10%.")
@@ -679,7 +678,7 @@ def power(
     language: Language = None,
     json: AsJson = False,
 ) -> None:
-    """Show what a survey of interviews detects, before anybody is interviewed.
+    """Show what a survey of interviews can detect, before anybody is interviewed.
 
     A table shows how many people are needed for each share, difference, or odds ratio, beside the
     same question asked openly. Pages and documents also have the power as curves.

@@ -70,7 +70,11 @@ COMMANDS = {
         "interviewing:read",
         "Read interviews whose answers a die or cards randomized.",
     ),
-    "interviews": ("Interview", "interviewing:app", "Estimate from interviews that `read` wrote."),
+    "interviews": (
+        "Interview",
+        "interviewing:app",
+        "Prepare interviews, and estimate from their answers.",
+    ),
     "verify": (
         "Check",
         "checking:verify",

@@ -71,7 +71,7 @@ METHOD = AnalysisInput(
         ("likelihood", phrase("maximum likelihood; shares are possible")),
     ),
 )
-THRESHOLD = AnalysisInput("threshold", "figure", phrase("Split a number at"))
+THRESHOLD = AnalysisInput("threshold", "figure", phrase("Divide numbers at"))
 ERRORS = AnalysisInput(
     "errors",
     "word",

@@ -44,7 +44,9 @@ DESIGN_NAMES: Mapping[str, DesignName] = {
     ),
     "crosswise": DesignName(
         phrase("Crosswise model"),
-        phrase("The person says whether two answers are the same; one of them is harmless."),
+        phrase(
+            "The person says whether two answers are the same; one of the questions is harmless."
+        ),
     ),
     "unrelated": DesignName(
         phrase("Unrelated question"),
@@ -60,7 +62,9 @@ DESIGN_NAMES: Mapping[str, DesignName] = {
     ),
     "mangat": DesignName(
         phrase("Mangat’s design"),
-        phrase("Who would say yes says so; all others use two statements; “no” is always true."),
+        phrase(
+            "People whose answer is yes say so; others use two statements. “No” is always true."
+        ),
     ),
     "direct": DesignName(
         phrase("Asked openly"),

@@ -43,7 +43,7 @@ PAGE_POLICY = (
 FILES: Mapping[str, tuple[Phrase, Phrase]] = {
     "instructions.html": (
         phrase("Instructions for interviewers"),
-        phrase("What they need, do, and read aloud, with the promise."),
+        phrase("What interviewers need, do, and read aloud, with the promise."),
     ),
     "self-test.html": (
         phrase("Self-test for interviewers"),
@@ -57,7 +57,7 @@ FILES: Mapping[str, tuple[Phrase, Phrase]] = {
         phrase("Packs of cards to cut out"),
         phrase("As many of each kind as the probabilities need."),
     ),
-    "spinner.html": (phrase("Spinner"), phrase("To print on strong paper.")),
+    "spinner.html": (phrase("Spinner"), phrase("To print on thick paper.")),
     "interview-sheets.html": (
         phrase("Interview sheets"),
         phrase("One for each interview, with its number and its group."),
