@@ -7,8 +7,9 @@ import statsmodels.api as sm
 from scipy.special import expit
 
 from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
+from incrowd.interviews.hidden_fit import fit_hidden_answers, mean_differences
+from incrowd.interviews.influence import score_covariance
 from incrowd.interviews.items import ItemMatrices, ReportedItem
-from incrowd.interviews.predictor import fit_hidden_answers, mean_differences, spread
 
 FORCED = ItemMatrices(np.array([[[5 / 6, 1 / 6], [1 / 6, 5 / 6]]]))
 DIRECT = ItemMatrices(np.eye(2)[None])
@@ -211,8 +212,8 @@ def test_a_weight_of_two_is_a_second_interview():
 
 def test_the_spread_of_clusters_is_that_of_their_sums():
     scores = np.array([[1.0], [3.0], [-2.0], [-2.0]])
-    assert spread(scores, None) == pytest.approx(18 * 4 / 3)
-    assert spread(scores, np.array([0, 0, 1, 1])) == pytest.approx(32 * 2)
+    assert score_covariance(scores, None) == pytest.approx(18 * 4 / 3)
+    assert score_covariance(scores, np.array([0, 0, 1, 1])) == pytest.approx(32 * 2)
 
 
 def test_a_separated_outcome_does_not_determine_the_coefficients():

@@ -11,8 +11,8 @@ import statsmodels.api as sm
 from scipy.special import expit
 
 from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
+from incrowd.interviews.hidden_fit import fit_hidden_answers, mean_differences
 from incrowd.interviews.items import ItemMatrices, ReportedItem
-from incrowd.interviews.predictor import fit_hidden_answers, mean_differences
 
 HALF_WIDTH = 1.959964
 FORCED = ItemMatrices(np.array([[[5 / 6, 1 / 6], [1 / 6, 5 / 6]]]))

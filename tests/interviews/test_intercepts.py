@@ -7,13 +7,13 @@ import statsmodels.api as sm
 from scipy.special import expit
 
 from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
+from incrowd.interviews.hidden_fit import fit_hidden_answers
 from incrowd.interviews.intercepts import (
     group_likelihood,
     group_nodes,
     zero_variance_p_value,
 )
 from incrowd.interviews.items import ItemMatrices, ReportedItem
-from incrowd.interviews.predictor import fit_hidden_answers
 
 FORCED = ItemMatrices(np.array([[[5 / 6, 1 / 6], [1 / 6, 5 / 6]]]))
 DIRECT = ItemMatrices(np.eye(2)[None])

@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-from scipy.special import expit, stdtrit
+from scipy.special import expit, logit, stdtrit
 
 import incrowd
 from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
+from incrowd.interviews.hidden_fit import fit_hidden_answers
 from incrowd.interviews.items import ItemMatrices, ReportedItem
 from incrowd.interviews.outcome_models import regress_outcome
-from incrowd.interviews.predictor import fit_hidden_answers
 from incrowd.interviews.varying import regress_with_intercepts
 from incrowd.presentation.data import json_ready
 from incrowd.presentation.layouts import page
@@ -184,7 +184,7 @@ def test_unknown_probabilities_are_estimated_along():
     raw = {
         "name": "Arms",
         "device": {"kind": "spinner", "sectors": 100},
-        "columns": {"group": "version"},
+        "columns": {"group": "version", "cluster": "village"},
         "groups": {"codes": ["A", "B"]},
         "question": [{"id": "armed", "type": "yesno", "designs": designs}],
     }
@@ -196,7 +196,9 @@ def test_unknown_probabilities_are_estimated_along():
     (share,) = found.unknown
     assert share.term == "unrelated"
     assert share.low < 0.2 < share.high
-    assert 0 < share.low < share.estimate < share.high < 1
+    half = stdtrit(29, 0.975) * share.standard_error / (share.estimate * (1 - share.estimate))
+    ends = expit(logit(share.estimate) + half * np.array([-1, 1]))  # of 30 villages
+    assert [share.low, share.high] == pytest.approx(ends)
     assert len(found.labels) == len(found.covariance) == 3 + 1 + 2 + 1
 
 

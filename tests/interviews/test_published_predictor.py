@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
+from incrowd.interviews.hidden_fit import fit_hidden_answers
 from incrowd.interviews.items import ItemMatrices, ReportedItem
-from incrowd.interviews.predictor import fit_hidden_answers
 from incrowd.interviews.weighted_reports import LIMIT, fit_weighted_reports
 from tests.oracles.interview_rules import shared_columns
 from tests.oracles.rr_predictor import STOPS, errors_of_rr, of_rr

@@ -137,7 +137,7 @@ def categories(columns: OpenColumns, part: Expression) -> Factor:
     return Factor(tuple(f"{value:.15g}" for value in distinct), codes)
 
 
-def complete(columns: OpenColumns, names: Iterable[str], rows: int) -> np.ndarray:
+def complete_rows(columns: OpenColumns, names: Iterable[str], rows: int) -> np.ndarray:
     """Return whether each row has all of some columns, shape (rows,)."""
     whole = np.ones(rows, bool)
     for name in names:
@@ -164,7 +164,7 @@ def model_matrix(
     """
     _raise(_column_problems(formula, columns))
     _raise(_reference_problems(formula, columns, reference or {}))
-    used = keep & complete(columns, formula.columns, len(keep))
+    used = keep & complete_rows(columns, formula.columns, len(keep))
     chosen = {name: rows_of(columns[name], used) for name in formula.columns}
     if not used.any():
         raise UsageError.of("formula", "interview_models.no-rows", value=formula.text)

@@ -7,6 +7,8 @@ variance is the sum of the squares. Interviews of one cluster are added before t
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import scipy
 
@@ -14,18 +16,37 @@ from incrowd.estimation.intervals import HALF_WIDTH, LEVEL
 from incrowd.interviews.items import MISSING
 
 
+def cluster_sums(rows: np.ndarray, clusters: np.ndarray | None = None) -> np.ndarray:
+    """Return the sums of rows over each cluster, shape (clusters, k).
+
+    rows: shape (n, k). clusters: shape (n,); None if the interviews are independent, which then are
+    returned as they are.
+    """
+    if clusters is None:
+        return rows
+    names, place = np.unique(clusters, return_inverse=True)
+    sums = np.zeros((len(names), rows.shape[1]))
+    np.add.at(sums, place, rows)
+    return sums
+
+
 def covariance(influence: np.ndarray, clusters: np.ndarray | None = None) -> np.ndarray:
     """Return the covariance of estimates, shape (k, k).
 
-    influence: shape (n, k), as `scaled` returns it. clusters: shape (n,); None if the interviews
-    are independent.
+    influence: shape (n, k), as `scaled` returns it. clusters: as in `cluster_sums`.
     """
-    if clusters is not None:
-        _, place = np.unique(clusters, return_inverse=True)
-        sums = np.zeros((int(place.max()) + 1, influence.shape[1]))
-        np.add.at(sums, place, influence)
-        influence = sums
-    return np.asarray(influence.T @ influence)
+    sums = cluster_sums(influence, clusters)
+    return np.asarray(sums.T @ sums)
+
+
+def score_covariance(scores: np.ndarray, clusters: np.ndarray | None = None) -> np.ndarray:
+    """Return the covariance of the sum of scores at a maximum, the middle of a sandwich.
+
+    scores: shape (n, k), with the sum 0. With m clusters, or interviews without them, it is
+    multiplied by m / (m - 1), as survey packages do.
+    """
+    sums = cluster_sums(scores, clusters)
+    return np.asarray(sums.T @ sums * (len(sums) / (len(sums) - 1)))
 
 
 def scaled(
@@ -47,21 +68,42 @@ def scaled(
     return np.where(used[:, None], influence * factors[:, None], 0.0)
 
 
+def freedom_of_errors(used: np.ndarray, clusters: np.ndarray | None = None) -> float:
+    """Return the degrees of freedom of errors: m - 1 with m clusters, otherwise infinitely many.
+
+    used: shape (n,), which interviews are used.
+    """
+    return math.inf if clusters is None else len(np.unique(clusters[used])) - 1
+
+
 def half_width(used: np.ndarray, clusters: np.ndarray | None = None) -> float:
     """Return half the length of a 95% interval in standard errors.
 
-    used: shape (n,). With m clusters, the quantile of a t distribution with m - 1 degrees of
-    freedom; nan for one cluster.
+    With clusters, the quantile of a t distribution; nan for one cluster.
     """
-    if clusters is None:
+    freedom = freedom_of_errors(used, clusters)
+    if math.isinf(freedom):
         return HALF_WIDTH
-    freedom = len(np.unique(clusters[used])) - 1
-    return float(scipy.special.stdtrit(freedom, (1 + LEVEL) / 2)) if freedom else np.nan
+    return float(scipy.special.stdtrit(freedom, (1 + LEVEL) / 2)) if freedom else math.nan
+
+
+def log_odds_interval(
+    shares: np.ndarray, errors: np.ndarray, half: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of intervals of shares that are symmetric on the scale of log odds.
+
+    errors: of the shares; an error of 0 is that of a share that is held at 0 or 1. half: as
+    `half_width` returns it.
+    """
+    safe = np.clip(shares, 1e-15, 1 - 1e-15)
+    middle, reach = scipy.special.logit(safe), half * errors / (safe * (1 - safe))
+    low, high = scipy.special.expit(middle - reach), scipy.special.expit(middle + reach)
+    return np.where(errors == 0, shares, low), np.where(errors == 0, shares, high)
 
 
 def two_sided(statistic: float, used: np.ndarray, clusters: np.ndarray | None = None) -> float:
     """Return the p-value of an estimate in standard errors, as `half_width` measures intervals."""
-    if clusters is None:
+    freedom = freedom_of_errors(used, clusters)
+    if math.isinf(freedom):
         return float(2 * scipy.special.ndtr(-abs(statistic)))
-    freedom = len(np.unique(clusters[used])) - 1
-    return float(2 * scipy.special.stdtr(freedom, -abs(statistic))) if freedom else np.nan
+    return float(2 * scipy.special.stdtr(freedom, -abs(statistic))) if freedom else math.nan

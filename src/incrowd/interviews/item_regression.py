@@ -25,7 +25,7 @@ from incrowd.estimation.regression.results import (
 )
 from incrowd.estimation.tables import FIGURES
 from incrowd.interviews.logistic import LogitErrors
-from incrowd.interviews.predicted import MeanShares
+from incrowd.interviews.mean_shares import MeanShares
 from incrowd.interviews.promise import InterviewPromise
 from incrowd.number_text import between, percent, places_of, times
 from incrowd.views import IntervalPlot, LabeledInterval, Numbers, Sheet, Square, View

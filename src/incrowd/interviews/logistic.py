@@ -21,6 +21,8 @@ import scipy
 
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.interviews.answer_models import TrueAnswerModel, TrueShares
+from incrowd.interviews.influence import covariance as influence_covariance
+from incrowd.interviews.influence import score_covariance
 from incrowd.interviews.items import ItemMatrices
 
 LogitErrors = Literal["observed", "expected", "scores", "robust", "cluster"]
@@ -207,16 +209,15 @@ class LogitFit:
         likelihood, square = self.likelihood, np.ix_(self.free, self.free)
         covariance = np.zeros((len(self.free), len(self.free)))
         if errors == "scores":
-            covariance[square] = _inverse(_squares(self._weighted_scores())[square])
+            covariance[square] = _inverse(influence_covariance(self._weighted_scores())[square])
         elif errors == "expected":
             covariance[square] = _inverse(likelihood.expected(self.parameters)[square])
         else:
             inverse = _inverse(likelihood.observed(self.parameters)[square])
             if errors != "observed":
-                scores = self._weighted_scores()
-                scores = self._of_clusters(scores) if errors == "cluster" else scores
-                few = len(scores) / (len(scores) - 1)  # as survey packages correct
-                inverse = inverse @ _squares(scores)[square] @ inverse * few
+                clusters = likelihood.rows.clusters if errors == "cluster" else None
+                middle = score_covariance(self._weighted_scores(), clusters)
+                inverse = inverse @ middle[square] @ inverse
             covariance[square] = inverse
         return covariance
 
@@ -228,27 +229,14 @@ class LogitFit:
         """
         square = np.ix_(self.free, self.free)
         information = self.likelihood.observed(self.parameters)[square]
-        squares = _squares(self._of_clusters(self._weighted_scores()))[square]
+        clusters = self.likelihood.rows.clusters
+        squares = influence_covariance(self._weighted_scores(), clusters)[square]
         least = scipy.linalg.eigh(squares, information, eigvals_only=True)[0]
         return bool(least > SATURATED)
 
     def _weighted_scores(self) -> np.ndarray:
         weight = self.likelihood.rows.weight[:, None]
         return np.asarray(self.likelihood.scores(self.parameters) * weight)
-
-    def _of_clusters(self, scores: np.ndarray) -> np.ndarray:
-        """Return the sums of scores over the interviews of each cluster."""
-        clusters = self.likelihood.rows.clusters
-        assert clusters is not None
-        names, numbers = np.unique(clusters, return_inverse=True)
-        sums = np.zeros((len(names), scores.shape[1]))
-        np.add.at(sums, numbers, scores)
-        return sums
-
-
-def _squares(scores: np.ndarray) -> np.ndarray:
-    """Return the sum of the outer products of scores."""
-    return np.asarray(scores.T @ scores)
 
 
 def _inverse(information: np.ndarray) -> np.ndarray:

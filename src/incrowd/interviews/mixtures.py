@@ -34,7 +34,7 @@ def along_axes(tensor: np.ndarray, matrices: Sequence[np.ndarray]) -> np.ndarray
     return tensor
 
 
-def complete(items: Sequence[ReportedItem]) -> np.ndarray:
+def complete_reports(items: Sequence[ReportedItem]) -> np.ndarray:
     """Return which interviews have a report on every item, shape (n,)."""
     return np.asarray(np.all([item.reported != MISSING for item in items], axis=0))
 
@@ -58,7 +58,7 @@ class ReportMixture:
     @classmethod
     def of(cls, items: Sequence[ReportedItem], weights: np.ndarray | None = None) -> ReportMixture:
         """Count the interviews that have a report on every item."""
-        used = complete(items)
+        used = complete_reports(items)
         combinations, combination = np.unique(
             np.stack([item.group[used] for item in items]), axis=1, return_inverse=True
         )

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
 
 from incrowd.catalog.sentences import likely
 from incrowd.errors import UsageError
-from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.estimation.regression.results import Coefficient, coefficients
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.interviews.columns import Factor
@@ -19,21 +17,23 @@ from incrowd.interviews.covariates import (
     IS_LEVEL,
     ModelMatrix,
     OpenColumns,
-    complete,
+    complete_rows,
     model_matrix,
     rows_of,
 )
 from incrowd.interviews.designs import ForcedResponse
 from incrowd.interviews.formula import INTERCEPT, ParsedFormula, parse_formula, term_text
 from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
-from incrowd.interviews.items import MISSING, ReportedItem
-from incrowd.interviews.outcome_regression import GroupVariation, OutcomeRegression
-from incrowd.interviews.predictor import (
+from incrowd.interviews.hidden_fit import (
     HiddenAnswerFit,
     fit_hidden_answers,
     mean_differences,
     undetermined,
 )
+from incrowd.interviews.influence import freedom_of_errors, half_width
+from incrowd.interviews.items import MISSING, ReportedItem
+from incrowd.interviews.mean_shares import unknown_coefficients
+from incrowd.interviews.outcome_regression import GroupVariation, OutcomeRegression
 from incrowd.interviews.weighted_reports import LIMIT, fit_weighted_reports
 from incrowd.methods import (
     FAMILIES,
@@ -170,8 +170,8 @@ def regress_outcome(
         groups=None if groups is None else without_gaps(groups, data.used),
     )
     _check_determined(data, fit)
-    degrees = math.inf if errors != "cluster" or clusters is None else _degrees(clusters, data.used)
-    return _result(answers, data, fit, errors, degrees, weights, intercepts)
+    clusters = clusters if errors == "cluster" else None
+    return _result(answers, data, fit, errors, clusters, weights, intercepts)
 
 
 def _of_rr(answers: InterviewAnswers, data: OutcomeData) -> OutcomeRegression:
@@ -183,7 +183,7 @@ def _of_rr(answers: InterviewAnswers, data: OutcomeData) -> OutcomeRegression:
     fit = fit_weighted_reports(data.model)
     _check_determined(data, fit)
     end = fit_weighted_reports(data.model, stop=LIMIT).parameters[: outcome.size]
-    result = _result(answers, data, fit, "observed", math.inf, None, None)
+    result = _result(answers, data, fit, "observed", None, None, None)
     return replace(result, method="rr", limit=tuple(end.tolist()))
 
 
@@ -232,7 +232,7 @@ def outcome_data(
     spread = np.floor(np.arange(answers.people) * GOLDEN % 1 * len(names)).astype(int)
     with_item: OpenColumns = {**columns, id: Factor(names, spread)}
     keep = keep & (item.reported != MISSING) & np.isfinite(values)
-    keep = keep & complete(columns, item_formula.columns, answers.people)
+    keep = keep & complete_rows(columns, item_formula.columns, answers.people)
     chosen = {name: level for name, level in reference.items() if name != formula.outcome}
     matrix = model_matrix(formula, with_item, keep, reference={id: names[0]} | chosen)
     of_item = {name: level for name, level in chosen.items() if name in item_formula.columns}
@@ -355,11 +355,6 @@ def without_gaps(groups: np.ndarray, used: np.ndarray) -> np.ndarray:
     return np.unique(groups[used], return_inverse=True)[1]
 
 
-def _degrees(clusters: np.ndarray, used: np.ndarray) -> int:
-    """Return the degrees of freedom of intervals from the spread of clusters."""
-    return len(np.unique(clusters[used])) - 1
-
-
 def _checked_errors(
     answers: InterviewAnswers, errors: OutcomeErrors | None, intercepts: str | None
 ) -> OutcomeErrors:
@@ -406,7 +401,7 @@ def _result(
     data: OutcomeData,
     fit: HiddenAnswerFit,
     errors: OutcomeErrors,
-    degrees: float,
+    clusters: np.ndarray | None,
     weights: np.ndarray | None,
     intercepts: str | None,
 ) -> OutcomeRegression:
@@ -415,6 +410,8 @@ def _result(
     assert outcome is not None
     size = outcome.designs.shape[2]
     first, second, _ = data.model.ends
+    degrees = freedom_of_errors(data.used, clusters)
+    half, unknowns = half_width(data.used, clusters), data.model.item.matrices.names
     linear = outcome.family == "linear"
     sigma = math.exp(fit.parameters[size]) if linear else None
     differences: tuple[Coefficient, ...] = ()
@@ -444,7 +441,7 @@ def _result(
             list(_item_terms(data)), fit.parameters[first:second], inner, degrees
         ),
         differences=differences,
-        unknown=tuple(unknown_probabilities(fit)),
+        unknown=unknown_coefficients(unknowns, fit.unknown, fit.unknown_errors, half),
         covariance=fit.covariance,
         labels=_labels(data),
         sigma=sigma,
@@ -453,12 +450,3 @@ def _result(
         weighted=weights is not None,
         variation=variation,
     )
-
-
-def unknown_probabilities(fit: HiddenAnswerFit) -> Iterator[Coefficient]:
-    """Yield the unknown probabilities, with intervals that are symmetric for their log odds."""
-    names, errors = fit.model.item.matrices.names, fit.unknown_errors
-    for name, share, error in zip(names, fit.unknown, errors, strict=True):
-        wide = HALF_WIDTH * error / max(share * (1 - share), 1e-300)
-        ends = scipy.special.expit(scipy.special.logit(share) + np.array([-wide, wide]))
-        yield Coefficient(name, float(share), float(error), *ends.tolist())

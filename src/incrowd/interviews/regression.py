@@ -14,12 +14,12 @@ import scipy
 
 from incrowd.catalog.sentences import translatable
 from incrowd.errors import UsageError
-from incrowd.estimation.intervals import LEVEL
-from incrowd.estimation.regression.results import Coefficient
+from incrowd.estimation.regression.results import Coefficient, coefficients
 from incrowd.interviews.answer_models import CumulativeLogit, MultinomialLogit
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.interviews.covariates import ModelMatrix, OpenColumns, model_matrix, rows_of
 from incrowd.interviews.formula import ParsedFormula, parse_formula, term_text
+from incrowd.interviews.influence import freedom_of_errors, half_width, two_sided
 from incrowd.interviews.item_regression import (
     OF_MODEL,
     YES,
@@ -39,13 +39,17 @@ from incrowd.interviews.logistic import (
     fit_restricted,
     profile_end,
 )
-from incrowd.interviews.predicted import average_effects, each_share, mean_shares
+from incrowd.interviews.mean_shares import (
+    average_effects,
+    each_share,
+    mean_shares,
+    unknown_coefficients,
+)
 from incrowd.interviews.rule_breakers import asked_directly, with_lies
 from incrowd.interviews.selection import answer_labels
 
 ERROR_KINDS: tuple[LogitErrors, ...] = ("observed", "expected", "scores", "robust", "cluster")
 INTERVAL_KINDS: tuple[IntervalKind, ...] = ("wald", "profile")
-TAIL = (1 - LEVEL) / 2
 
 
 def regress(
@@ -214,9 +218,9 @@ def regress_item(
         model=kind,
         people=len(matrix.values),
         left_out=int((~matrix.used).sum()),
-        coefficients=tuple(fitted.profiled() if profiled else fitted.coefficients()),
+        coefficients=tuple(fitted.profiled()) if profiled else fitted.coefficients(),
         covariance=fitted.covariance,
-        unknowns=tuple(fitted.unknowns()),
+        unknowns=fitted.unknowns(),
         tests=tuple(fitted.tests()),
         shares=tuple(fitted.shares(at)),
         effects=tuple(fitted.effects()),
@@ -332,18 +336,15 @@ class _FittedItem:
         return 0 if clusters is None else len(np.unique(clusters))
 
     @property
+    def _counted(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """The interviews that are used, which are all here, and their clusters."""
+        rows = self.fit.likelihood.rows
+        return np.ones(len(rows.values), bool), rows.clusters
+
+    @property
     def reach(self) -> float:
         """The half-width of an interval, in standard errors."""
-        if self.clusters:
-            return float(scipy.special.stdtrit(self.clusters - 1, 1 - TAIL))
-        return float(scipy.special.ndtri(1 - TAIL))
-
-    def p_values(self, ratios: np.ndarray) -> np.ndarray:
-        """Return the p-values of estimates divided by their errors."""
-        below = -np.abs(ratios)
-        if self.clusters:
-            return np.asarray(2 * scipy.special.stdtr(self.clusters - 1, below))
-        return np.asarray(2 * scipy.special.ndtr(below))
+        return half_width(*self._counted)
 
     def names(self) -> Iterator[str]:
         """Yield the names of the coefficients."""
@@ -355,15 +356,10 @@ class _FittedItem:
         else:
             yield from self.matrix.names
 
-    def coefficients(self) -> Iterator[Coefficient]:
-        """Yield the coefficients, with normal intervals, or those of t with clusters."""
-        values, errors = self.fit.coefficients, np.sqrt(np.diag(self.covariance))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            p_values = self.p_values(values / errors)
-        ends = values - self.reach * errors, values + self.reach * errors
-        columns = (values, errors, *ends, p_values)
-        for name, *figures in zip(self.names(), *(each.tolist() for each in columns), strict=True):
-            yield Coefficient(name, *figures)
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """Return the coefficients, with normal intervals, or those of t with clusters."""
+        freedom = freedom_of_errors(*self._counted)
+        return coefficients([*self.names()], self.fit.coefficients, self.covariance, freedom)
 
     def profiled(self) -> Iterator[Coefficient]:
         """Yield the coefficients, with intervals and p-values of the likelihood ratio."""
@@ -410,17 +406,11 @@ class _FittedItem:
         p_value = float(scipy.special.fdtrc(degrees, rest, ratio))
         return TermTest(term, ratio, degrees, rest, p_value)
 
-    def unknowns(self) -> Iterator[Coefficient]:
-        """Yield the unknown probabilities, with intervals from the scale of their log odds."""
-        names = self.fit.likelihood.rows.matrices.names
-        columns = (
-            self.fit.unknowns,
-            self.fit.parameters[self.size :],
-            np.sqrt(np.diag(self.every))[self.size :],
-        )
-        for name, value, odds, error in zip(names, *(c.tolist() for c in columns), strict=True):
-            low, high = scipy.special.expit([odds - self.reach * error, odds + self.reach * error])
-            yield Coefficient(name, value, value * (1 - value) * error, float(low), float(high))
+    def unknowns(self) -> tuple[Coefficient, ...]:
+        """Return the unknown probabilities."""
+        names, shares = self.fit.likelihood.rows.matrices.names, self.fit.unknowns
+        errors = shares * (1 - shares) * np.sqrt(np.diag(self.every))[self.size :]
+        return unknown_coefficients(names, shares, errors, self.reach)
 
     @property
     def _shown(self) -> Sequence[int]:
@@ -441,7 +431,6 @@ class _FittedItem:
         """Yield the average effects of the columns on the probabilities."""
         for each in average_effects(self.fit, self.covariance, self.matrix, self.columns):
             change = " → ".join(each.levels)
-            p_values = self.p_values(each.values / np.maximum(each.errors, 1e-300))
             for answer in self._shown:
                 value, error = float(each.values[answer]), float(each.errors[answer])
                 ends = value - self.reach * error, value + self.reach * error
@@ -452,5 +441,5 @@ class _FittedItem:
                     value,
                     error,
                     *ends,
-                    float(p_values[answer]),
+                    two_sided(value / max(error, 1e-300), *self._counted),
                 )

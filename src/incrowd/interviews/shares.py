@@ -20,7 +20,7 @@ from incrowd.errors import UsageError
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.interviews.influence import covariance, scaled
 from incrowd.interviews.items import MISSING, ReportedItem
-from incrowd.interviews.mixtures import ReportMixture, along_axes, complete, free_directions
+from incrowd.interviews.mixtures import ReportMixture, along_axes, complete_reports, free_directions
 
 INSIDE = 0.02  # how far a start of a search is moved from the ends of its range
 STEP = 1e-5  # of a numerical derivative with respect to an unknown probability
@@ -85,7 +85,7 @@ def normalized(weights: np.ndarray | None, used: np.ndarray) -> np.ndarray:
 def _counted(
     items: Sequence[ReportedItem], weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, ReportMixture]:
-    used = complete(items)
+    used = complete_reports(items)
     if used.sum() < 2:
         raise UsageError.of("answers", "interviews.few-interviews", value=int(used.sum()))
     weight = normalized(weights, used)
@@ -252,7 +252,7 @@ def _scores(mixture: ReportMixture, theta: np.ndarray) -> list[np.ndarray]:
 
 def _alone(items: Sequence[ReportedItem], weights: np.ndarray | None) -> list[ItemShares]:
     """Return the shares of each item with unknown probabilities, in complete interviews."""
-    used = complete(items)
+    used = complete_reports(items)
     return [moments([_restricted(item, used)], weights) for item in items if item.matrices.names]
 
 

@@ -11,21 +11,22 @@ import numpy as np
 from incrowd import views
 from incrowd.catalog.sentences import translatable
 from incrowd.errors import UsageError, quantity
+from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.estimation.regression.results import Coefficient, coefficient_text, coefficients
 from incrowd.estimation.tables import FIGURES
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.interviews.covariates import OpenColumns, model_matrix
 from incrowd.interviews.formula import INTERCEPT, parse_formula
 from incrowd.interviews.hidden import HiddenAnswerModel
+from incrowd.interviews.hidden_fit import fit_hidden_answers, undetermined
 from incrowd.interviews.items import MISSING, ReportedItem
+from incrowd.interviews.mean_shares import unknown_coefficients
 from incrowd.interviews.outcome_models import (
     LOGISTIC_VARIANCE,
     group_numbers,
-    unknown_probabilities,
     without_gaps,
 )
 from incrowd.interviews.outcome_regression import GroupVariation, coefficient_table
-from incrowd.interviews.predictor import fit_hidden_answers, undetermined
 from incrowd.interviews.promise import InterviewPromise
 from incrowd.views import IntervalPlot, LabeledInterval, Sheet, Square, View
 
@@ -233,7 +234,9 @@ def regress_with_intercepts(
         left_out=int((~used).sum()),
         coefficients=coefficients(list(matrix.names), fit.parameters[:size], covariance),
         covariance=covariance,
-        unknown=tuple(unknown_probabilities(fit)),
+        unknown=unknown_coefficients(
+            item.matrices.names, fit.unknown, fit.unknown_errors, HALF_WIDTH
+        ),
         variation=GroupVariation.of(intercepts, fit.intercepts, LOGISTIC_VARIANCE),
         log_likelihood=fit.log_likelihood,
     )

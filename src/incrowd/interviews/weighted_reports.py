@@ -2,7 +2,7 @@
 
 Each report has the weight P(it is a true answer | outcome, report, covariates). Both models are
 fitted to the reports with these weights, the weights follow from both models, and this is repeated.
-The estimates are for comparison with published figures; `predictor` has the maximum of the
+The estimates are for comparison with published figures; `hidden_fit` has the maximum of the
 likelihood.
 
 Proof: docs/interviews-mathematics.md#weighted-reports.
@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from incrowd.interviews.hidden import HiddenAnswerModel
-from incrowd.interviews.predictor import HiddenAnswerFit
+from incrowd.interviews.hidden_fit import HiddenAnswerFit
 
 START = 1.0  # of all coefficients, where rr draws normal numbers
 STOP = 1e-4  # no coefficient moves by more, in standard deviations of its column

@@ -13,6 +13,7 @@ import numpy as np
 import scipy
 
 from incrowd.interviews.hidden import HiddenAnswerModel, LikelihoodValue, maximized
+from incrowd.interviews.influence import score_covariance
 from incrowd.interviews.intercepts import InterceptFit, fit_intercepts
 from incrowd.methods import OutcomeErrors
 
@@ -94,20 +95,9 @@ def fit_hidden_answers(
     covariance = inverse
     if errors != "observed":
         scores = model.evaluated(parameters).scores[:, :-1] * unit[:, None]
-        covariance = inverse @ spread(scores, clusters if errors == "cluster" else None) @ inverse
+        middle = score_covariance(scores, clusters if errors == "cluster" else None)
+        covariance = inverse @ middle @ inverse
     return HiddenAnswerFit(model, parameters, covariance, value * people, True, fixed)
-
-
-def spread(scores: np.ndarray, clusters: np.ndarray | None) -> np.ndarray:
-    """Return the covariance of the sum of independent scores, or of independent clusters of them.
-
-    scores: shape (n, parameters), with the sum 0.
-    """
-    if clusters is not None:
-        sums = np.zeros((int(clusters.max()) + 1, scores.shape[1]))
-        np.add.at(sums, clusters, scores)
-        scores = sums
-    return np.asarray(scores.T @ scores * (len(scores) / (len(scores) - 1)))
 
 
 def mean_differences(

@@ -6,17 +6,18 @@ docs/interviews-mathematics.md#regression.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import scipy
 
 from incrowd.catalog.sentences import likely, sentence
 from incrowd.errors import Problem, UsageError
+from incrowd.estimation.regression.results import Coefficient
 from incrowd.interviews.columns import Factor, OpenColumn
 from incrowd.interviews.covariates import ModelMatrix, OpenColumns
 from incrowd.interviews.formula import Expression, term_text
+from incrowd.interviews.influence import log_odds_interval
 from incrowd.interviews.logistic import LogitFit
 
 MEAN = "mean"
@@ -34,9 +35,7 @@ class MeanShares(NamedTuple):
 
         reach: half of their width, in standard errors.
         """
-        safe = np.clip(self.values, 1e-15, 1 - 1e-15)
-        half, middle = reach * self.errors / (safe * (1 - safe)), scipy.special.logit(safe)
-        return scipy.special.expit(middle - half), scipy.special.expit(middle + half)
+        return log_odds_interval(self.values, self.errors, reach)
 
 
 class AnswerChange(NamedTuple):
@@ -50,6 +49,15 @@ class AnswerChange(NamedTuple):
     levels: tuple[str, ...]
     values: np.ndarray
     errors: np.ndarray
+
+
+def unknown_coefficients(
+    names: Sequence[str], shares: np.ndarray, errors: np.ndarray, half: float
+) -> tuple[Coefficient, ...]:
+    """Return the unknown probabilities of a design, with intervals that are symmetric for their log
+    odds. errors: of the probabilities. half: half of an interval, in standard errors."""
+    columns = np.column_stack((shares, errors, *log_odds_interval(shares, errors, half)))
+    return tuple(Coefficient(name, *row) for name, row in zip(names, columns.tolist(), strict=True))
 
 
 class _Slopes(NamedTuple):
