@@ -9,7 +9,7 @@ import scipy
 
 from incrowd.interviews.items import MISSING, ItemMatrices, ReportedItem
 from incrowd.interviews.joint import independence, odds_ratio
-from incrowd.interviews.shares import likelihood, moments
+from incrowd.interviews.shares import likelihood, moments, profile_interval
 from tests.oracles.randomized_items import (
     KUK_TWICE,
     LIE_DETECTOR,
@@ -101,6 +101,37 @@ def test_groups_open_factors_and_missing_reports():
     assert fitted.people == seen.sum()
     assert fitted.table.sum(axis=0) == pytest.approx(np.bincount(factor[seen]) / seen.sum())
     assert fitted.table[0, 2] < 0.05 and fitted.table[1, 2] == pytest.approx(0.1, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    "people", [60, *(pytest.param(few, marks=pytest.mark.slow) for few in (2, 3))]
+)
+def test_intervals_of_a_table_with_an_open_column_end_where_the_likelihood_is_too_small(people):
+    """Against expectation and maximization with one share held; near 0 the information explodes."""
+    rng = np.random.default_rng(people)
+    item = drawn(THREE, rng.integers(3, size=people), rng)
+    openly = ReportedItem(
+        np.arange(people) % 2, np.zeros(people, int), ItemMatrices(np.eye(2)[None])
+    )
+    product = np.kron(THREE.base[0], np.eye(2))
+    counts = np.bincount(2 * item.reported + openly.reported, minlength=6)
+    shares = likelihood([item, openly])
+
+    def loss(cell, value):
+        others = np.arange(6) != cell
+        pi = np.where(others, (1 - value) / 5, value)
+        for _ in range(1_000):
+            likely = np.where(counts > 0, product @ pi, 1)
+            pi = np.where(others, pi * (product.T @ (counts / likely)), 0)
+            pi = np.where(others, pi * (1 - value) / pi.sum(), value)
+        return 2 * (shares.log_likelihood - scipy.special.xlogy(counts, product @ pi).sum())
+
+    most = scipy.stats.chi2.ppf(0.95, 1)
+    for cell in range(6):
+        low, high = profile_interval(shares, cell)
+        assert low <= shares.parameters[cell] <= high
+        for end in (low, high):
+            assert end in (0, 1) or loss(cell, end) == pytest.approx(most, abs=1e-3)
 
 
 @pytest.mark.parametrize("matrices", [UNRELATED, LIE_DETECTOR], ids=["unrelated", "lie detector"])

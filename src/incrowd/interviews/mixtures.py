@@ -20,6 +20,8 @@ ROUNDS = 1000  # of Newton's method; it ends earlier
 GAIN = 1e-10  # of the log-likelihood: a step that promises less is the last one
 PART = 1 << 20  # numbers that are held at once
 SINGULAR = 1e-10  # the least ratio of eigenvalues at which a distribution is identified
+RIDGE = 1e-9  # of the diagonal, where the information is not positive definite
+ROUNDING = 1e-13  # of the least eigenvalue of a matrix whose diagonal is 1
 
 
 def along_axes(tensor: np.ndarray, matrices: Sequence[np.ndarray]) -> np.ndarray:
@@ -313,11 +315,10 @@ class ReportMixture:
             if not basis.shape[1]:
                 return np.zeros(self.size), 0.0
             slope = basis.T @ gradient
-            matrix = basis.T @ information @ basis
-            if np.linalg.eigvalsh(matrix)[0] <= 0:
-                matrix = basis.T @ safe @ basis
-                matrix += np.eye(len(matrix)) * (1e-9 * np.trace(matrix) / len(matrix) + 1e-12)
-            inner = np.linalg.solve(matrix, slope)
+            inner = _solved(basis.T @ information @ basis, slope)
+            if inner is None:
+                inner = _solved(basis.T @ safe @ basis, slope, RIDGE)
+            assert inner is not None
             step = basis @ inner
             out = free & ((lower & (step < 0)) | (upper & (step > 0)))
             if not out.any():
@@ -340,6 +341,20 @@ class ReportMixture:
                 return reached
             length /= 2
         return None
+
+
+def _solved(matrix: np.ndarray, slope: np.ndarray, ridge: float = 0.0) -> np.ndarray | None:
+    """Return the solution of equations; None unless their matrix is positive definite.
+
+    Shares near 0 have an information that is many times that of others, so the diagonal is scaled
+    to 1. ridge: what is then added to it.
+    """
+    scale = np.sqrt(np.diagonal(matrix).clip(0))
+    scale[scale == 0] = 1.0
+    scaled = matrix / np.outer(scale, scale) + ridge * np.eye(len(matrix))
+    if np.linalg.eigvalsh(scaled)[0] <= ROUNDING:
+        return None
+    return np.asarray(np.linalg.solve(scaled, slope / scale) / scale)
 
 
 def _products(matrices: list[np.ndarray], places: tuple[np.ndarray, ...]) -> np.ndarray:
