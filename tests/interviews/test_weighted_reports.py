@@ -111,7 +111,7 @@ def test_the_result_says_whose_steps_it_is():
     notes = " ".join(found.view().notes)
     assert "as the package rr estimates them" in found.view().title
     assert "Cauchy priors" in notes and "published figures" in notes
-    assert "likelihood sums over" not in notes
+    assert "nobody's true answer to armed is known; its model is armed ~ age" in notes
     assert "nach den Schritten des R-Pakets rr" in page(found, "de")
     facts = json.loads(json.dumps(json_ready(found)))
     assert facts["method"] == "rr" and len(facts["limit"]) == 3

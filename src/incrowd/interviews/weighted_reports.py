@@ -18,7 +18,7 @@ import scipy
 from incrowd.interviews.hidden import HiddenAnswerModel
 from incrowd.interviews.hidden_fit import HiddenAnswerFit
 
-START = 1.0  # of all coefficients, where rr draws normal numbers
+START = 1.0  # of all coefficients, where rr draws normal numbers (`parstart = FALSE`)
 STOP = 1e-4  # no coefficient moves by more, in standard deviations of its column
 LIMIT = 1e-9  # the same, where the steps hardly move at all
 MOST = 10_000  # of any steps
