@@ -104,9 +104,12 @@ def test_groups_open_factors_and_missing_reports():
 
 
 @pytest.mark.parametrize(
-    "people", [60, *(pytest.param(few, marks=pytest.mark.slow) for few in (2, 3))]
+    ("people", "cells"),
+    [(60, [3]), *(pytest.param(n, range(6), marks=pytest.mark.slow) for n in (2, 3, 60))],
 )
-def test_intervals_of_a_table_with_an_open_column_end_where_the_likelihood_is_too_small(people):
+def test_intervals_of_a_table_with_an_open_column_end_where_the_likelihood_is_too_small(
+    people, cells
+):
     """Against expectation and maximization with one share held; near 0 the information explodes."""
     rng = np.random.default_rng(people)
     item = drawn(THREE, rng.integers(3, size=people), rng)
@@ -127,7 +130,7 @@ def test_intervals_of_a_table_with_an_open_column_end_where_the_likelihood_is_to
         return 2 * (shares.log_likelihood - scipy.special.xlogy(counts, product @ pi).sum())
 
     most = scipy.stats.chi2.ppf(0.95, 1)
-    for cell in range(6):
+    for cell in cells:
         low, high = profile_interval(shares, cell)
         assert low <= shares.parameters[cell] <= high
         for end in (low, high):

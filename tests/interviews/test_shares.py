@@ -7,6 +7,7 @@ import pytest
 import scipy
 
 from incrowd.errors import UsageError
+from incrowd.interviews.honesty_models import lies
 from incrowd.interviews.items import ItemMatrices, ReportedItem
 from incrowd.interviews.shares import (
     design_effects,
@@ -282,3 +283,34 @@ def test_the_lie_detector_of_a_survey_about_minarets():
     figures = [f"{each:.6f}" for each in [*fitted.parameters[1:], *fitted.standard_errors[1:]]]
     assert figures == ["0.870695", "0.635806", "0.041118", "0.017344"]
     assert likelihood([item]).parameters[1:] == pytest.approx(fitted.parameters[1:], abs=1e-7)
+
+
+def test_errors_with_one_interview_in_a_group_are_not_missing():
+    """Its square alone is no variance, so it counts among all interviews."""
+    matrices = matrices_of((5 / 6, 1 / 6), (2 / 3, 1 / 4))
+    reported = np.array([1, 0, 0, 1, 0, 0, 1])
+    item = ReportedItem(reported, np.array([0] * 6 + [1]), matrices)
+    shares = moments([item])
+    expected = matrices.base @ shares.parameters
+    likely = matrices.base.mean(axis=2)
+    slopes = (matrices.base[:, :, 1] - matrices.base[:, :, 0]) / likely
+    information = np.sum(np.array([6, 1]) * (slopes**2 * likely).sum(axis=1))
+    rows = slopes[item.group, reported] - (slopes * expected).sum(axis=1)[item.group]
+    factors = np.array([6 / 5] * 6 + [7 / 6])
+    error = np.sqrt(np.sum(factors * rows**2)) / information
+    assert shares.standard_errors == pytest.approx([error, error])
+
+
+def test_few_clusters_lengthen_intervals_of_models_of_honesty():
+    """As they do for shares: by the quantile of t, here on a scale where both ends are inside."""
+    rng = np.random.default_rng(5)
+    item = drawn(LIE_DETECTOR, (rng.random(4000) < 0.5).astype(int), rng, theta=[0.7])
+    clusters = rng.integers(4, size=4000)
+    plain = ItemMatrices(LIE_DETECTOR.base)
+    modeled = lies(ReportedItem(item.reported, item.group, plain), clusters=clusters)
+    fit = modeled.shares()
+    effects = design_effects([modeled.item], clusters=clusters)
+    reach = scipy.stats.t.ppf(0.975, 3)
+    for place, ends in zip((1, 2), modeled.fit().intervals, strict=True):
+        ratios = [profile_ratio(fit, place, end) / effects[place] for end in ends]
+        assert ratios == pytest.approx([reach**2] * 2, rel=1e-3)

@@ -8,7 +8,7 @@ from incrowd import interviews
 YES_NO = ("no", "yes")
 
 
-def asked(*questions, groups=1, missing=False):
+def asked(*questions, groups=1, missing=False, same=False):
     """Answers of 40 interviews. questions: designs, or a question with other keys."""
     tables = [{"type": "yesno", "id": f"q{n}"} | each for n, each in enumerate(questions)]
     raw = {"name": "Rules", "device": {"kind": "spinner", "sectors": 100}, "question": tables}
@@ -19,13 +19,15 @@ def asked(*questions, groups=1, missing=False):
     survey = incrowd.InterviewSurvey.of(raw)
     for item in survey.items:
         names = item.design.reports[0]
-        columns[item.id] = [None if missing else names[row // 4 % len(names)] for row in range(40)]
+        columns[item.id] = [
+            None if missing else names[0 if same else row // 4 % len(names)] for row in range(40)
+        ]
     return incrowd.read_answers(survey, pa.table(columns))
 
 
-def honesty(*questions, ids="q0", groups=1, missing=False, **options):
+def honesty(*questions, ids="q0", groups=1, missing=False, same=False, **options):
     return lambda _: interviews.honesty(
-        asked(*questions, groups=groups, missing=missing), ids, **options
+        asked(*questions, groups=groups, missing=missing, same=same), ids, **options
     )
 
 
@@ -45,6 +47,9 @@ CASES = {
     "one question for always-no": honesty(FORCED, model="always-no"),
     "no reports to two questions": honesty(
         FORCED, FORCED, ids=["q0", "q1"], model="always-no", missing=True
+    ),
+    "only no to two questions": honesty(
+        FORCED, FORCED, ids=["q0", "q1"], model="always-no", same=True
     ),
     "no reports to one question": honesty(TWO, groups=2, model="lies", missing=True),
     "nine questions": honesty(*[FORCED] * 9, ids=[f"q{n}" for n in range(9)], model="always-no"),

@@ -53,6 +53,7 @@ def varying(formula, intercepts, columns=None):
 CASES = {
     "intercepts of several answers": varying("color ~ age", "party"),
     "varying with weights": varying("armed ~ age", "party", {"weight": "w"}),
+    "varying with other clusters": varying("armed ~ age", "party", {"cluster": "vote"}),
     "varying in one group": varying("armed ~ age", "here"),
     "varying and undetermined": varying("armed ~ doubled", "party"),
     "randomized outcome": model("armed ~ age"),
@@ -72,6 +73,11 @@ CASES = {
     "no such groups": model("civic ~ armed", intercepts="vilage"),
     "one group": model("age ~ armed", intercepts="here"),
     "intercepts with weights": model("civic ~ armed", {"weight": "w"}, intercepts="party"),
+    "outcome in one cluster": model("civic ~ armed", {"cluster": "here"}),
+    "outcome in two clusters": model("civic ~ armed", {"cluster": "vote"}),
+    "intercepts with other clusters": model(
+        "civic ~ armed", {"cluster": "vote"}, intercepts="party"
+    ),
     "intercepts with robust errors": model("civic ~ armed", intercepts="party", errors="robust"),
     "clustered errors without clusters": model("civic ~ armed", errors="cluster"),
     "errors that ignore weights": model("civic ~ armed", {"weight": "w"}, errors="observed"),

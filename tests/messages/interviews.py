@@ -15,6 +15,7 @@ from incrowd.interviews.shares import moments
 from incrowd.presentation.interview_kit import kit_files
 from incrowd.survey.toml import Mistake
 from tests.messages.shared import command, file
+from tests.oracles.randomized_items import UNRELATED
 
 YES_NO = ("no", "yes")
 
@@ -39,7 +40,7 @@ def design(*raw, answers=YES_NO):
     return call
 
 
-def shares(reports, *, same=False, items=1, groups=1, weights=None):
+def shares(reports, *, same=False, items=1, groups=1, weights=None, clusters=None):
     """The shares of items by moments. same: whether reports say nothing about answers."""
 
     def call(_):
@@ -47,7 +48,7 @@ def shares(reports, *, same=False, items=1, groups=1, weights=None):
         matrices = ItemMatrices(np.array([rows, *[[[1 / 2, 1 / 2]] * 2] * (groups - 1)]))
         group = np.arange(len(reports)) % groups
         item = ReportedItem(np.array(reports), group, matrices)
-        moments([item] * items, weights)
+        moments([item] * items, weights, clusters)
 
     return call
 
@@ -142,6 +143,11 @@ HALVES = {"no": ["1/2", "1/2"], "yes": ["1/4", "3/4"]}
 CASES = {
     "shares: no weight": shares([0, 1], weights=np.zeros(2)),
     "shares: one interview": shares([1, MISSING]),
+    "shares: one cluster": shares([0, 1], clusters=np.zeros(2, int)),
+    "shares: one weight": shares([0, 1], weights=np.array([1.0, 1e12])),
+    "shares: one interview in a group": lambda _: moments(
+        [ReportedItem(np.array([0, 1, 1]), np.array([0, 0, 1]), UNRELATED)]
+    ),
     "shares: not identified": shares([0, 1], same=True),
     "shares: one group": shares([0, 1, 1, 0], items=2, groups=2),
     "estimate: method": estimate("prevalence", method="bayes"),

@@ -156,7 +156,8 @@ def _line(each: GroupDifference, places: int) -> Line:
         return _pair(each), each.label, estimate, "-", "-", "-"
     ends = between(percent(each.low, places), percent(each.high, places))
     error = percent(each.standard_error, places)
-    return _pair(each), each.label, estimate, error, ends, NumberText(f"{each.adjusted:.3g}")
+    p_value = "-" if math.isnan(each.adjusted) else NumberText(f"{each.adjusted:.3g}")
+    return _pair(each), each.label, estimate, error, ends, p_value
 
 
 def compare(

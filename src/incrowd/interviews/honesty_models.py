@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from incrowd.errors import UsageError
-from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.interviews.always_no import AlwaysNo, largest_order
-from incrowd.interviews.influence import covariance
+from incrowd.interviews.influence import check_clusters, covariance, half_width
 from incrowd.interviews.items import MISSING, ItemMatrices, ReportedItem
 from incrowd.interviews.mixtures import ReportMixture, free_directions
 from incrowd.interviews.report_fit import FitTest, ReportRows, fit_reports, fit_test
@@ -24,9 +23,16 @@ from incrowd.interviews.rule_breakers import (
     with_class,
     with_lies,
 )
-from incrowd.interviews.shares import ItemShares, design_effects, likelihood, profile_interval
+from incrowd.interviews.shares import (
+    ItemShares,
+    design_effects,
+    likelihood,
+    normalized,
+    profile_interval,
+)
 
 CARRIERS, ALWAYS_NO = "carriers", "always-no"
+EVERYBODY = 1e-6  # the part that is missing to a share of all people
 HONEST_YES, HONEST_NO, CHEATERS = "honest-yes", "honest-no", "cheaters"
 
 
@@ -85,7 +91,10 @@ class ModeledItem:
         fit, places = self.shares(), list(self.parameters.values())
         errors = covariance(fit.influence, self.clusters)
         effects = design_effects([self.item], self.weights, self.clusters)
-        intervals = [profile_interval(fit, place, effect=effects[place]) for place in places]
+        half = half_width(fit.used, self.clusters)
+        intervals = [
+            profile_interval(fit, place, effect=effects[place], half=half) for place in places
+        ]
         return HonestyFit(
             names=tuple(self.parameters),
             values=fit.parameters[places],
@@ -103,7 +112,7 @@ class ModeledItem:
         rows = ReportRows(
             mixture.combination[used],
             self.item.reported[used],
-            None if self.weights is None else self.weights[used],
+            None if self.weights is None else normalized(self.weights, used)[used],
             None if self.clusters is None else self.clusters[used],
         )
         every = np.arange(mixture.counts.size)
@@ -196,6 +205,7 @@ def always_no(
     used = np.all([each.reported != MISSING for each in alike], axis=0)
     if used.sum() < 2:
         raise UsageError.of("answers", "interviews.few-interviews", value=int(used.sum()))
+    check_clusters(used, clusters)
     groups, group = np.unique([each.group[used] for each in alike], axis=1, return_inverse=True)
     chosen = zip(alike, groups, strict=True)
     model = AlwaysNo(
@@ -205,13 +215,16 @@ def always_no(
     rows = ReportRows(
         group.ravel(),
         np.ravel_multi_index(tuple(each.reported[used] for each in alike), sizes),
-        None if weights is None else weights[used],
+        None if weights is None else normalized(weights, used)[used],
         None if clusters is None else clusters[used],
     )
     fit = fit_reports(model.law, rows, model.start, model.lower, model.upper)
+    # If nobody is left who follows the device, the shares of these people are not determined.
+    if fit.parameters[0] > 1 - EVERYBODY or not np.isfinite(fit.covariance).all():
+        raise UsageError.of("questions", "honesty.needs-always-no", value=len(items))
     values, slopes = model.shares(fit.parameters)
     errors = slopes @ fit.covariance @ slopes.T
-    widths = HALF_WIDTH * np.sqrt(np.maximum(np.diagonal(errors), 0))
+    widths = half_width(used, clusters) * np.sqrt(np.maximum(np.diagonal(errors), 0))
     return HonestyFit(
         names=(ALWAYS_NO, *(f"{CARRIERS}-{number}" for number in range(len(items)))),
         values=values,

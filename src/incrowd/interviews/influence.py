@@ -12,6 +12,7 @@ import math
 import numpy as np
 import scipy
 
+from incrowd.errors import UsageError
 from incrowd.estimation.intervals import HALF_WIDTH, LEVEL
 from incrowd.interviews.items import MISSING
 
@@ -56,13 +57,15 @@ def scaled(
 
     strata: shape (n,), the group that an interview is in, or `MISSING` where it is not used.
     Interviews are counted in each group separately, clusters in all of them, as a cluster may be in
-    several groups. With one of them, no variance can be estimated: the influences are then nan.
+    several groups. A group with one interview says nothing about its variance alone, so the factor
+    is then that of all interviews.
     """
     used = strata != MISSING
     if clusters is not None:
         sizes = np.full(len(strata), len(np.unique(clusters[used])))
     else:
         sizes = np.bincount(strata[used])[strata]
+        sizes = np.where(sizes > 1, sizes, used.sum())
     with np.errstate(divide="ignore", invalid="ignore"):
         factors = np.where(sizes > 1, np.sqrt(sizes / (sizes - 1)), np.nan)
     return np.where(used[:, None], influence * factors[:, None], 0.0)
@@ -74,6 +77,12 @@ def freedom_of_errors(used: np.ndarray, clusters: np.ndarray | None = None) -> f
     used: shape (n,), which interviews are used.
     """
     return math.inf if clusters is None else len(np.unique(clusters[used])) - 1
+
+
+def check_clusters(used: np.ndarray, clusters: np.ndarray | None) -> None:
+    """Raise UsageError if all interviews that are used are in one cluster."""
+    if clusters is not None and len(np.unique(clusters[used])) < 2:
+        raise UsageError.of("answers", "interviews.one-cluster", value=int(used.sum()))
 
 
 def half_width(used: np.ndarray, clusters: np.ndarray | None = None) -> float:

@@ -26,11 +26,12 @@ from incrowd.interviews.formula import INTERCEPT, ParsedFormula, parse_formula, 
 from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
 from incrowd.interviews.hidden_fit import (
     HiddenAnswerFit,
+    clusters_suffice,
     fit_hidden_answers,
     mean_differences,
     undetermined,
 )
-from incrowd.interviews.influence import freedom_of_errors, half_width
+from incrowd.interviews.influence import check_clusters, freedom_of_errors, half_width
 from incrowd.interviews.items import MISSING, ReportedItem
 from incrowd.interviews.mean_shares import unknown_coefficients
 from incrowd.interviews.outcome_regression import GroupVariation, OutcomeRegression
@@ -162,15 +163,21 @@ def regress_outcome(
     weights = None if answers.weights is None else answers.weights[data.used]
     if groups is not None and len(np.unique(groups[data.used])) < 2:
         raise UsageError.of("intercepts", "interview_outcomes.few-groups", value=intercepts)
+    clusters = clusters if errors == "cluster" else None
+    numbers = None if clusters is None else without_gaps(clusters, data.used)
+    if numbers is not None:
+        check_clusters(np.ones(len(numbers), bool), numbers)
     fit = fit_hidden_answers(
         data.model,
         weights=weights,
-        clusters=None if clusters is None else without_gaps(clusters, data.used),
+        clusters=numbers,
         errors=errors,
         groups=None if groups is None else without_gaps(groups, data.used),
     )
     _check_determined(data, fit)
-    clusters = clusters if errors == "cluster" else None
+    if numbers is not None and not clusters_suffice(fit, numbers, weights):
+        count = int(numbers.max()) + 1
+        raise UsageError.of("errors", "interview_models.few-clusters", value=errors, clusters=count)
     return _result(answers, data, fit, errors, clusters, weights, intercepts)
 
 
@@ -368,6 +375,7 @@ def _checked_errors(
             )
         if errors not in (None, "observed"):
             raise UsageError.of("errors", "interview_outcomes.intercepts-errors", value=errors)
+        check_intercepts(answers, intercepts)
         return "observed"
     if errors == "cluster" and cluster is None:
         raise UsageError.of("errors", "interview_outcomes.no-clusters", value=errors)
@@ -376,6 +384,15 @@ def _checked_errors(
             "errors", "interview_outcomes.weights-observed", value=errors, name=weight
         )
     return errors or ("cluster" if cluster else "robust" if weight else "observed")
+
+
+def check_intercepts(answers: InterviewAnswers, intercepts: str) -> None:
+    """Raise UsageError if the interviews are in clusters of another column."""
+    cluster = answers.survey.columns.cluster
+    if cluster not in (None, intercepts):
+        raise UsageError.of(
+            "intercepts", "interview_outcomes.intercepts-clusters", value=intercepts, name=cluster
+        )
 
 
 def _labels(data: OutcomeData) -> tuple[str, ...]:

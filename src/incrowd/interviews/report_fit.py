@@ -108,7 +108,8 @@ class ReportFit:
     """Parameters that were fitted to reports.
 
     parameters: shape (k,). covariance: shape (k, k), as if estimates at a bound were free to cross
-    it. at_bound: which parameters are at a bound.
+    it; infinite if the reports do not determine the parameters there. at_bound: which parameters
+    are at a bound.
     """
 
     parameters: np.ndarray
@@ -132,9 +133,10 @@ def fit_reports(
     information = _information(counts, probabilities, slopes)
     inverse = np.linalg.pinv(information, rcond=_SINGULAR, hermitian=True)
     spread = rows.spread(slopes / np.maximum(probabilities, _POSSIBLE))
+    determined = bool(np.isfinite(inverse).all())
     return ReportFit(
         parameters=parameters,
-        covariance=inverse @ spread @ inverse,
+        covariance=inverse @ spread @ inverse if determined else inverse,
         at_bound=(parameters - lower < _AT_BOUND) | (upper - parameters < _AT_BOUND),
         log_likelihood=_log_likelihood(counts, probabilities),
         test=fit_test(rows, probabilities, slopes),

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from incrowd.estimation.ratios import Quotient
-from incrowd.interviews.influence import covariance, half_width, scaled
+from incrowd.interviews.influence import check_clusters, covariance, half_width, scaled
 from incrowd.interviews.items import MISSING, ReportedItem
 from incrowd.interviews.shares import derivative, left_inverses, moments, normalized
 
@@ -83,6 +83,7 @@ def correlation(
     numbers, which the scores of their squares estimate.
     """
     used = first.given & second.given
+    check_clusters(used, clusters)
     weight = normalized(weights, used)[used]
     weight = weight / weight.sum()
     theta, of_theta = _unknowns((first, second), used, weights)

@@ -16,6 +16,7 @@ from incrowd import views
 from incrowd.catalog.sentences import NumberText, translatable
 from incrowd.errors import UsageError
 from incrowd.interviews.answers import InterviewAnswers
+from incrowd.interviews.influence import half_width
 from incrowd.interviews.items import MISSING, ItemMatrices, ReportedItem
 from incrowd.interviews.promise import InterviewPromise
 from incrowd.interviews.rule_breakers import asked_directly, at_random, randomized
@@ -323,7 +324,8 @@ def _estimated(
     weights, clusters = answers.weights, answers.clusters
     fit = likelihood(given, weights, clusters)
     effects = design_effects(given, weights, clusters)
+    half = half_width(fit.used, clusters)
     for place in range(1 if len(names) == 2 else 0, len(names)):
-        low, high = profile_interval(fit, place, effect=effects[place])
+        low, high = profile_interval(fit, place, effect=effects[place], half=half)
         estimate = float(fit.parameters[place])
         yield BreakerShare(kind, report, names[place], breakers, estimate, low, high)

@@ -18,7 +18,7 @@ import scipy
 from incrowd.catalog.sentences import Keyword
 from incrowd.errors import UsageError
 from incrowd.estimation.intervals import HALF_WIDTH
-from incrowd.interviews.influence import covariance, scaled
+from incrowd.interviews.influence import check_clusters, covariance, scaled
 from incrowd.interviews.items import MISSING, ReportedItem
 from incrowd.interviews.mixtures import ReportMixture, along_axes, complete_reports, free_directions
 
@@ -27,6 +27,7 @@ STEP = 1e-5  # of a numerical derivative with respect to an unknown probability
 PRECISION = 1e-7  # of the end of an interval
 UNKNOWN_STARTS = (0.05, 0.5, 0.95)
 END = 1e-9  # how near an end of its range a parameter is at the end
+MOST_WEIGHT = 0.99  # of all weight, that one interview may have
 RANK = 1e-10  # the least ratio of eigenvalues of a matrix with an inverse
 
 
@@ -79,19 +80,24 @@ def normalized(weights: np.ndarray | None, used: np.ndarray) -> np.ndarray:
     total = float(chosen.sum())
     if not total > 0:
         raise UsageError.of("weights", "interviews.no-weight", value=total)
+    if chosen.max() > MOST_WEIGHT * total:
+        raise UsageError.of("weights", "interviews.one-weight", value=float(chosen.max() / total))
     return np.asarray(chosen * (used.sum() / total))
 
 
 def _counted(
-    items: Sequence[ReportedItem], weights: np.ndarray | None
+    items: Sequence[ReportedItem], weights: np.ndarray | None, clusters: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, ReportMixture]:
     used = complete_reports(items)
     if used.sum() < 2:
         raise UsageError.of("answers", "interviews.few-interviews", value=int(used.sum()))
+    check_clusters(used, clusters)
     weight = normalized(weights, used)
     mixture = ReportMixture.of(items, weight)
     if not mixture.identified():
         raise UsageError.of("design", "interviews.not-identified")
+    if mixture.names and np.bincount(mixture.combination[used]).min() < 2:
+        raise UsageError.of("answers", "interviews.one-in-group", names=mixture.names)
     return used, weight, mixture
 
 
@@ -120,7 +126,7 @@ def moments(
     group, this is the inverse matrix. An unknown probability solves the same equations. The table
     of several items is the mean of the products of unbiased scores.
     """
-    used, weight, mixture = _counted(items, weights)
+    used, weight, mixture = _counted(items, weights, clusters)
     fit = _least_squares if len(items) == 1 else _products_of_scores
     parameters, of_pattern = fit(items, weights, mixture)
     influence = _of_people(mixture, of_pattern, weight, used)
@@ -303,7 +309,7 @@ def likelihood(
     Without weights and clusters, errors are those of the observed information; with them, the
     likelihood is that of weighted counts, and errors are those of the sum of its scores.
     """
-    used, weight, mixture = _counted(items, weights)
+    used, weight, mixture = _counted(items, weights, clusters)
     starts = [_inner(mixture)]
     with suppress(UsageError):  # one group alone may not determine the scores
         starts = [_inner(mixture, moments(items, weights).parameters)]

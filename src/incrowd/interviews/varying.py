@@ -23,6 +23,7 @@ from incrowd.interviews.items import MISSING, ReportedItem
 from incrowd.interviews.mean_shares import unknown_coefficients
 from incrowd.interviews.outcome_models import (
     LOGISTIC_VARIANCE,
+    check_intercepts,
     group_numbers,
     without_gaps,
 )
@@ -207,6 +208,7 @@ def regress_with_intercepts(
         raise UsageError.of(
             "intercepts", "interview_outcomes.intercepts-weights", value=intercepts, name=weight
         )
+    check_intercepts(answers, intercepts)
     groups = group_numbers(answers, intercepts)
     columns: OpenColumns = {name: answers.column(name) for name in answers.names}
     keep = (item.reported != MISSING) & (groups >= 0)
