@@ -15,7 +15,7 @@ question = [{id = "armed", type = "yesno", design = {kind = "forced", yes = "1/6
 @pytest.fixture
 def folder(tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
-    rows = [f"{('no', 'yes')[n % 3 % 2]},{n % 5 % 2},{18 + n % 40},v{n % 6}" for n in range(240)]
+    rows = [f"{('no', 'yes')[n % 3 % 2]},{n % 5 % 2},{18 + n % 40},v{n % 7}" for n in range(240)]
     (tmp_path / "survey.toml").write_text(SURVEY)
     (tmp_path / "data.csv").write_text("\n".join(["armed,civic,age,village", *rows, ""]))
     assert call("read", "survey.toml", "data.csv", "-o", "i.parquet")[0] == 0
@@ -55,7 +55,7 @@ def test_a_regression_has_random_intercepts(call, folder):
     code, out, _ = call("interviews", "regress", "i.parquet", "armed ~ age", *options)
     facts = json.loads(out)
     assert code == 0
-    assert (facts["intercepts"]["column"], facts["intercepts"]["groups"]) == ("village", 6)
+    assert (facts["intercepts"]["column"], facts["intercepts"]["groups"]) == ("village", 7)
     assert [each["term"] for each in facts["coefficients"]] == ["(intercept)", "age"]
 
 

@@ -10,6 +10,7 @@ from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
 from incrowd.interviews.hidden_fit import fit_hidden_answers, mean_differences
 from incrowd.interviews.influence import score_covariance
 from incrowd.interviews.items import ItemMatrices, ReportedItem
+from tests.oracles.cases import slowly
 
 FORCED = ItemMatrices(np.array([[[5 / 6, 1 / 6], [1 / 6, 5 / 6]]]))
 DIRECT = ItemMatrices(np.eye(2)[None])
@@ -131,7 +132,9 @@ def test_derivatives_in_a_shift_are_those_of_the_likelihood(shifted, matrices, f
     np.testing.assert_allclose(bend, wanted, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["forced, logistic", "forced, linear", "honesty, no outcome"])
+@pytest.mark.parametrize(
+    "name", [*slowly("forced, logistic"), "forced, linear", "honesty, no outcome"]
+)
 def test_the_maximum_is_that_of_an_optimizer_without_derivatives(name):
     matrices, family, theta = CASES[name]
     model = invented(matrices, family, 6, people=80, theta=theta, effect=2.5)[0]

@@ -7,6 +7,7 @@ import pytest
 import incrowd
 from incrowd import interviews
 from incrowd.presentation.write import save
+from tests.oracles.cases import slowly
 from tests.oracles.interview_rules import shared_columns
 
 YES_NO = ("no", "yes")
@@ -142,7 +143,7 @@ def test_crosswise_reports_are_no_answers_that_somebody_could_give_truthfully():
     assert kinds == [("at-random", ""), ("always", "different"), ("always", "same")]
 
 
-@pytest.mark.parametrize("ending", ["html", "csv", "json", "parquet", "xlsx"])
+@pytest.mark.parametrize("ending", ["html", "json", *slowly("csv", "parquet", "xlsx")])
 def test_results_are_written_in_every_format(ending, tmp_path):
     for name, result in (
         ("honesty", interviews.honesty(cheated(), "evades", model="cheaters")),

@@ -163,3 +163,13 @@ def test_half_of_the_statistics_of_no_variance_are_zero():
     assert zero_variance_p_value(0.0) == 1.0
     # the 90% quantile of chi-square with one degree of freedom
     assert zero_variance_p_value(2.705543454) == pytest.approx(0.05)
+
+
+def test_groups_of_one_answer_have_intercepts_without_a_bound():
+    """Everybody in a third of the groups reports yes, nobody elsewhere: more than a die forces."""
+    rows = np.arange(60)
+    item = ReportedItem(rows % 3 % 2, np.zeros(60, int), FORCED)
+    fit = fit_hidden_answers(HiddenAnswerModel(item, np.ones((60, 1))), groups=rows % 6)
+    assert fit.groups_decide
+    model, village = invented("item", 1, people=100, groups=10)
+    assert not fit_hidden_answers(model, groups=village).groups_decide

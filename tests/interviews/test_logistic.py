@@ -15,6 +15,7 @@ from incrowd.interviews.formula import parse_formula
 from incrowd.interviews.items import ItemMatrices
 from incrowd.interviews.logistic import ItemRows, RandomizedLogit, fit_logit, fit_restricted
 from tests.oracles import interview_logits as oracle
+from tests.oracles.cases import slowly_except
 from tests.oracles.interview_rules import forced, shared_columns, warner
 
 WARNER = ItemMatrices(np.array([warner(0.8)]))
@@ -58,7 +59,7 @@ CASES = {
 }
 
 
-@pytest.fixture(params=CASES)
+@pytest.fixture(params=slowly_except(CASES, "warner", "two groups", "ordered"))
 def case(request):
     model, shares, matrices, coefficients, groups = CASES[request.param]
     given = simulated(

@@ -25,6 +25,7 @@ TABLE = pa.table(
         "party": np.array(["red", "green", "blue"])[ROWS % 11 % 3],
         "age": 18 + ROWS,
         "here": ["one village"] * 60,
+        "six": ROWS % 6,
         "w": 1 + ROWS / 60,
     }
 )
@@ -55,6 +56,7 @@ CASES = {
     "varying with weights": varying("armed ~ age", "party", {"weight": "w"}),
     "varying with other clusters": varying("armed ~ age", "party", {"cluster": "vote"}),
     "varying in one group": varying("armed ~ age", "here"),
+    "varying between groups of one answer": varying("armed ~ age", "six"),
     "varying and undetermined": varying("armed ~ doubled", "party"),
     "randomized outcome": model("armed ~ age"),
     "no such predictor": model("civic ~ armd"),

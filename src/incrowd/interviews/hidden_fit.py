@@ -42,6 +42,14 @@ class HiddenAnswerFit:
     intercepts: InterceptFit | None = None
 
     @property
+    def groups_decide(self) -> bool:
+        """Whether the intercepts have no bound: almost all people of a group answer alike."""
+        outcome = self.model.outcome if self.model.shifted == "outcome" else None
+        if self.intercepts is None or (outcome is not None and outcome.family == "linear"):
+            return False
+        return bool(self.intercepts.parameters[-1] > LARGEST)
+
+    @property
     def unknown(self) -> np.ndarray:
         """The unknown probabilities."""
         return np.asarray(scipy.special.expit(self.parameters[self.model.ends[1] :]))

@@ -174,6 +174,7 @@ def regress_outcome(
         errors=errors,
         groups=None if groups is None else without_gaps(groups, data.used),
     )
+    check_groups(fit, intercepts)
     _check_determined(data, fit)
     if numbers is not None and not clusters_suffice(fit, numbers, weights):
         count = int(numbers.max()) + 1
@@ -355,6 +356,12 @@ def group_numbers(answers: InterviewAnswers, name: str) -> np.ndarray:
         return column.codes
     numbers = np.unique(column, return_inverse=True)[1]
     return np.where(np.isnan(column), MISSING, numbers)
+
+
+def check_groups(fit: HiddenAnswerFit, intercepts: str | None) -> None:
+    """Raise UsageError if random intercepts have no bound. intercepts: the column of groups."""
+    if fit.groups_decide:
+        raise UsageError.of("intercepts", "interview_outcomes.groups-decide", value=intercepts)
 
 
 def without_gaps(groups: np.ndarray, used: np.ndarray) -> np.ndarray:

@@ -23,6 +23,7 @@ from incrowd.interviews.items import MISSING, ReportedItem
 from incrowd.interviews.mean_shares import unknown_coefficients
 from incrowd.interviews.outcome_models import (
     LOGISTIC_VARIANCE,
+    check_groups,
     check_intercepts,
     group_numbers,
     without_gaps,
@@ -219,6 +220,7 @@ def regress_with_intercepts(
     if numbers.max() == 0:
         raise UsageError.of("intercepts", "interview_outcomes.few-groups", value=intercepts)
     fit = fit_hidden_answers(HiddenAnswerModel(reports, matrix.values), groups=numbers)
+    check_groups(fit, intercepts)
     size = len(matrix.names)
     if not fit.determined or fit.intercepts is None:
         labels = (*matrix.names, *(f"logit {name}" for name in item.matrices.names))
