@@ -151,6 +151,51 @@ def test_a_die_is_rolled_anew_for_each_question():
     assert codes_of({"id": "a"}, {"id": "b"}, device=birthday) == ["interviews.same-statement"]
 
 
+def test_a_birthday_that_decides_about_two_unrelated_questions_is_shared():
+    """By hand, with p = 1/4 and a share of 1/10: if both answers are yes, then the same birthday
+    asks both sensitive questions, and (1/4 + 3/400) / (3/400) = 103/3 is the ratio for two yes
+    against two no: more than (13/3)**2, what two birthdays would give."""
+    questions = [
+        {
+            "id": id,
+            "design": {"kind": "unrelated", "p": "1/4", "prevalence": "1/10", "question": id},
+        }
+        for id in ("a", "b")
+    ]
+    assert survey(*questions, device={"kind": "coin"})
+    assert codes_of(*questions, device={"kind": "birthday"}) == ["interviews.same-statement"]
+    assert codes_of(
+        questions[0],
+        {"id": "b"} | {"design": {"kind": "forced", "yes": "1/4"}},
+        device={"kind": "birthday"},
+    ) == ["interviews.same-statement"]
+
+
+def test_a_die_that_answers_the_other_question_is_rolled_anew():
+    crosswise = {"kind": "crosswise", "p": "1/6"}
+    assert survey({"id": "a", "design": crosswise}, {"id": "b", "design": crosswise})
+
+
+@pytest.mark.parametrize("kind", ["warner", "kuk", "forced"])
+def test_a_birthday_does_not_change_between_repetitions(kind):
+    p = {"warner": {"p": "1/4"}, "kuk": {"yes": "3/4", "no": "1/4"}}.get(kind, {"yes": "1/4"})
+    question = {"design": {"kind": kind, "repeats": 3} | p}
+    assert survey(question, device={"kind": "coin"})
+    assert codes_of(question, device={"kind": "birthday"}) == ["interviews.not-redrawn"]
+
+
+@pytest.mark.parametrize("kind", ["direct", "forced"])
+def test_what_decides_must_not_be_asked(kind):
+    design = {"direct": {}, "forced": {"yes": "1/6", "no": "1/6"}}[kind]
+    other = {"id": "b", "text": "Born in  May?", "design": {"kind": kind} | design}
+    crosswise = {"kind": "crosswise", "p": "1/12", "statement": {"en": "born in May?", "de": "A"}}
+    one = {"id": "a", "text": "Armed?", "design": crosswise}
+    assert survey(one, other | {"text": "Born in June?"})
+    assert codes_of(one, other) == ["interviews.statement-asked"]
+    assert codes_of(other, one) == ["interviews.statement-asked"]
+    assert codes_of(one | {"text": "Born in May?"}) == ["interviews.statement-asked"]
+
+
 def test_an_unknown_share_needs_two_groups():
     unrelated = [{"kind": "unrelated", "p": p} for p in ("2/3", "1/3")]
     groups = {"columns": {"group": "g"}, "groups": {"codes": ["a", "b"]}}

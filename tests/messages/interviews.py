@@ -206,6 +206,10 @@ CASES = {
     "survey: same birthday": asked(
         {"design": CROSSWISE}, {"id": "b", "design": CROSSWISE}, device={"kind": "birthday"}
     ),
+    "survey: birthday drawn twice": asked(
+        {"design": {"kind": "warner", "p": "1/4", "repeats": 2}}, device={"kind": "birthday"}
+    ),
+    "survey: statement asked": asked({"design": CROSSWISE | {"statement": "A"}, "text": "a"}),
     "survey: code of no report": asked({"values": {"1": "maybe"}}),
     "survey: missing code of a report": asked({"missing": ["yes"]}),
     "survey: wording": asked({"text": {"de": "Ja?"}}),

@@ -139,6 +139,18 @@ class Procedure:
         return not (self.direct or self._compares)
 
     @property
+    def has_fact(self) -> bool:
+        """Whether a fact decides as well, such as a birthday or the answer to another question.
+
+        It does not change from one answer to the next, and others may know it.
+        """
+        if self.direct:
+            return False
+        of_device = self._compares and self.uses_device
+        personal = self.device.personal and self.uses_device
+        return personal or (self.design.innocuous and not of_device)
+
+    @property
     def _all_steps(self) -> Iterator[DeviceStep]:
         for true in range(len(self.answers)):
             yield from self.design.steps(self.answers, true)

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,12 +17,12 @@ from incrowd.errors import Of, PathPart, Problem, SurveyError, UsageError
 from incrowd.interviews.designs import (
     DESIGNS,
     REPORT_TEXTS,
-    DirectQuestion,
     ItemDesign,
     ResponseDesign,
     design_of,
 )
 from incrowd.interviews.devices import DEVICES, HandDevice
+from incrowd.interviews.procedures import procedure
 from incrowd.survey import AnyQuestion, Codes, Survey
 from incrowd.survey.codes import code_text, with_codes
 from incrowd.survey.options_files import KEY as OPTIONS_FILE
@@ -459,7 +459,7 @@ def _item_design(
             problems[*written[int(str(group))][0], *rest] = unfit.message
         for (keys, _), design in zip(written, designs, strict=True):
             if device and not problems and (why := unrealizable(device, design, item.answers)):
-                problems[keys] = why
+                problems[*keys, *why.path] = why.message
         if not problems:
             _check_truth(raw, place, question)
             return item
@@ -506,18 +506,23 @@ def _mistakes_in(
 
 def unrealizable(
     device: HandDevice, design: ResponseDesign, answers: Sequence[str]
-) -> Sentence | None:
+) -> Problem | None:
     """Return why a device cannot carry out a design; None if it can.
 
-    The share of people for whom a statement holds is a fact, unless the device is its subject.
+    A birthday is the same at each repetition. The share of people for whom a statement holds is a
+    fact, unless the device is its subject.
     """
+    if device.personal and design.repeats > 1:
+        repeated = {"value": design.repeats, "kind": device.kind}
+        return Problem("repeats", "interviews.not-redrawn", **repeated)
     has_statement = "statement" in type(design).model_fields
     if has_statement and (statement_of(design) or not device.personal):
         return None
     for step in (step for true in range(len(answers)) for step in design.steps(answers, true)):
         if not device.realizes(step.probability):
             below, above = map(str, device.nearest(step.probability))
-            return sentence(
+            return Problem(
+                (),
                 "interviews.not-realized",
                 value=str(step.probability),
                 kind=device.kind,
@@ -568,28 +573,40 @@ def _cross_problems(written: WrittenInterviews) -> Iterator[Problem]:
 
 
 def _shared_problems(device: HandDevice, items: Sequence[InterviewItem]) -> Iterator[Problem]:
-    """Yield pairs of questions whose answers would share their randomization.
+    """Yield questions whose answers would share their randomization, or reveal it.
 
     A birthday does not change between two questions, and neither does the answer to an unrelated
-    question: with the same one, the reports of a person are not independent given her answers.
+    question: with the same one, the reports of a person are not independent given her answers. If
+    the survey asks that question as well, what people say to it reveals what decided.
     """
-    for one, other in combinations(items, 2):
-        shared = _subjects(device, one) & _subjects(device, other)
-        if shared:
-            yield Problem(
-                ("question", "design", Of(other.id)), "interviews.same-statement", other=one.id
-            )
+    facts = [_facts(device, item) for item in items]
+    asked = [_texts(item.question.text) for item in items]
+    for place, item in enumerate(items):
+        path = ("question", "design", Of(item.id))
+        for other in range(place):
+            if facts[place] & facts[other]:
+                yield Problem(path, "interviews.same-statement", other=items[other].id)
+        for other, texts in enumerate(asked):
+            if facts[place] & texts:
+                yield Problem(path, "interviews.statement-asked", other=items[other].id)
 
 
-def _subjects(device: HandDevice, item: InterviewItem) -> set[str]:
-    """Return what decides about the reports to a question and does not change; "" if it is not
-    stated."""
-    subjects: set[str] = set()
+def _facts(device: HandDevice, item: InterviewItem) -> set[str]:
+    """Return what decides about the reports to a question and does not change; "" for a birthday,
+    and for what is not stated."""
+    facts: set[str] = set()
     for design in item.design.designs:
-        if design.innocuous or (device.personal and not isinstance(design, DirectQuestion)):
-            words = statement_of(design) or ""
-            subjects |= {words} if isinstance(words, str) else {*words.values()}
-    return {" ".join(text.casefold().split()) for text in subjects}
+        each = procedure(design, device, item.design.answers)
+        if each.has_fact:
+            facts |= _texts(statement_of(design)) or {""}
+            facts |= {""} if device.personal and each.uses_device else set()
+    return facts
+
+
+def _texts(words: str | Mapping[str, str] | None) -> set[str]:
+    """Return a text in all its languages, without differences of spaces and capitals."""
+    texts = () if not words else (words,) if isinstance(words, str) else tuple(words.values())
+    return {" ".join(text.casefold().split()) for text in texts} - {""}
 
 
 def _code_problems(items: Sequence[InterviewItem]) -> Iterator[Problem]:
