@@ -2,18 +2,23 @@
 
 import math
 from fractions import Fraction as F
+from itertools import product
+from pathlib import Path
 
 import pytest
 
+import incrowd
 from incrowd.catalog.sentences import translated
 from incrowd.interviews.designs import design_of
 from incrowd.interviews.devices import DEVICES
+from incrowd.interviews.procedures import procedure
 from incrowd.interviews.promise import (
     GroupPromise,
     InterviewPromise,
     device_assumptions,
     factor_text,
     group_promises,
+    promise_of,
     question_promise,
 )
 
@@ -156,3 +161,147 @@ def test_a_statement_of_the_survey_rests_on_its_share_and_on_no_die():
         DEVICES["die"](kind="die"), [("a", YES_NO, design_of(raw))], {"a": "yes"}
     )
     assert "die" not in english(texts) and "true for 25.0% of all people" in english(texts)
+
+
+# Everything that is heard in an interview, by enumeration of what cards say.
+
+UNRELATED = {"kind": "unrelated", "p": "1/2", "prevalence": "1/3"}
+CROSSWISE = {"kind": "crosswise", "p": "1/4"}
+KUK = {"kind": "kuk", "yes": "1/6", "no": "2/3"}
+THREE = {"kind": "forced", "forced": {"a": "1/6", "b": "1/6", "c": "1/6"}}
+INTERVIEWS = {
+    "two dice": ("die", [DESIGNS[0], DESIGNS[1]]),
+    "repeated draws": ("die", [KUK | {"repeats": 3}, DESIGNS[0]]),
+    "several answers": ("die", [THREE, DESIGNS[2] | {"p": "5/6"}]),
+    "another question": ("die", [UNRELATED | {"question": "A?"}, THREE]),
+    "two statements": ("coin", [CROSSWISE | {"statement": "A"}, CROSSWISE | {"statement": "B"}]),
+    "the device asks": ("coin", [CROSSWISE, CROSSWISE]),
+    "one-sided": ("die", [{"kind": "mangat", "p": "5/6"}]),
+    "triangular": ("coin", [{"kind": "triangular", "p": "1/4"}]),
+    "forced in one way": ("die", [{"kind": "forced", "yes": "1/6"}, DESIGNS[0]]),
+    "open question": ("die", [DESIGNS[0], {"kind": "direct"}]),
+    "pack of one color": ("die", [{"kind": "kuk", "yes": 1, "no": "1/6"}]),
+}  # fmt: skip
+
+
+def interviews_of(device, designs):
+    questions = []
+    for number, raw in enumerate(designs):
+        kind = {"type": "choice", "options": ["a", "b", "c"]} if raw is THREE else {"type": "yesno"}
+        questions.append(kind | {"id": f"q{number}", "design": raw})
+    raw = {"name": "N", "device": {"kind": device}, "question": questions}
+    return incrowd.InterviewSurvey.of(raw)
+
+
+def heard(survey, place, true):
+    """The probability of everything that a person with a true answer says to one question."""
+    item = survey.items[place].design
+    design, laws = item.designs[0], {(): F(1)}
+    for _ in range(design.repeats):
+        drawn = procedure(design, survey.device, item.answers).outcomes(true)
+        after = {}
+        for said, chance in laws.items():
+            for each in drawn:
+                after[*said, each.report] = after.get((*said, each.report), F()) + (
+                    chance * each.probability
+                )
+        laws = after
+    return laws
+
+
+def largest_ratio(survey):
+    """The largest ratio for two lists of true answers; None if it is infinite."""
+    places = range(len(survey.items))
+    answers = product(*(range(len(each.design.answers)) for each in survey.items))
+    laws = []
+    for trues in answers:
+        each = [
+            heard(survey, place, true).items() for place, true in zip(places, trues, strict=True)
+        ]
+        laws.append(
+            {
+                tuple(said for said, _ in parts): math.prod(chance for _, chance in parts)
+                for parts in product(*each)
+            }
+        )
+    most = F(1)
+    for one, other in product(laws, repeat=2):
+        for said, chance in one.items():
+            if not other.get(said):
+                return None
+            most = max(most, chance / other[said])
+    return most
+
+
+@pytest.mark.parametrize("name", INTERVIEWS)
+def test_the_promise_is_the_largest_ratio_of_everything_that_is_heard(name):
+    survey = interviews_of(*INTERVIEWS[name])
+    (group,) = promise_of(survey).groups
+    truth = largest_ratio(survey)
+    assert group.ratio == truth
+    if truth is None:
+        assert group.epsilon == math.inf
+        return
+    assert F(math.exp(group.epsilon)) >= truth * (1 - F(1, 10**14))
+    assert F(str(factor_text(truth))) >= truth > group.ratio - F(1, 10)
+    assert f"more than {factor_text(truth)} times" in english(group.to_respondent())
+
+
+def test_a_printed_factor_is_the_exact_one_where_it_has_few_digits():
+    assert factor_text(F(6, 5)) == "1.2" and factor_text(F(44, 5)) == "8.8"
+    assert factor_text(F(6, 5) + F(1, 10**30)) == "1.21"
+
+
+def test_a_bound_for_one_answer_does_not_stand_alone_where_none_holds_for_all():
+    """Answers to several questions may be about the same matter: their factors multiply."""
+    forced = DESIGNS[0]
+    for designs in ([forced, {"kind": "direct"}], [forced] * 8):
+        (group,) = promise_of(interviews_of("die", designs)).groups
+        text = english(group.to_respondent())
+        assert "5 times as sure" in text
+        assert text.endswith(
+            "All your answers together can reveal more: no such limit holds for them."
+        )
+    (direct,) = promise_of(interviews_of("die", [{"kind": "direct"}] * 2)).groups
+    assert "such limit" not in english(direct.to_respondent())
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_an_expected_share_is_named_wherever_a_factor_rests_on_it(language):
+    """By hand: 1 + p / ((1 - p) share) with p = 1/2 and a share of 1/4."""
+    promise = promised({"kind": "unrelated", "p": "1/2", "expected": "1/4"})
+    (text,) = [translated(each, language) for each in promise.to_respondent()]
+    assert promise.ratio == 5 and " 25 " in text and "5" in text.split(" 25 ")[1]
+    group = GroupPromise("", (promise, promised(DESIGNS[0], "b")))
+    assert any(" 25 " in translated(each, language) for each in group.to_respondent())
+
+
+def assumed(device, designs):
+    return english(promise_of(interviews_of(device, designs)).assumptions)
+
+
+def test_facts_that_decide_are_unrelated_and_are_not_asked_about_again():
+    """With one statement for two waves, an answer that changes proves that the truth changed."""
+    apart = "decide in q0 and q1 have nothing to do with each other"
+    for name in ("two statements", "another question", "the device asks", "two dice"):
+        device, designs = INTERVIEWS[name]
+        text = assumed(device, designs)
+        assert (apart in text) == (name == "two statements")
+        fact = name in ("two statements", "another question")
+        assert ("with the same one, no bound holds" in text) == fact
+        assert "factors multiply" in text and "asked openly, such as age, is not protected" in text
+
+
+def test_the_manual_says_what_months_of_unequal_length_do():
+    """By hand: four years have 1461 days, 361 of them in January, February, and March."""
+    truth, share = F(361, 1461), F(1, 10)
+    same = share * truth + (1 - share) * (1 - truth)
+    estimate = (same - F(3, 4)) / (2 * F(1, 4) - 1)
+    assert estimate - share == (truth - F(1, 4)) * (1 - 2 * share) / (1 - 2 * F(1, 4))
+    text = Path("docs/interviews.md").read_text(encoding="utf-8")
+    for number in (
+        f"{float(truth):.1%}",
+        factor_text((1 - truth) / truth),
+        f"{float(estimate):.1%}",
+    ):
+        assert str(number) in text

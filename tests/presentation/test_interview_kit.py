@@ -298,3 +298,39 @@ def test_every_group_is_as_likely_at_each_place():
         assert abs(share - F(1, 2)) < 5 * 0.5 / draws**0.5
     always_first = [("a", "b") * 5] * draws  # the wrong variant
     assert abs(sum(each[0] == "a" for each in always_first) / draws - 0.5) > 5 * 0.5 / draws**0.5
+
+
+def test_each_card_says_what_all_answers_together_reveal():
+    card = page("die", "cards-for-respondents.html")
+    assert card.count("All 2 answers together: nobody can be more than 20 times as sure") == 2
+    one = page("spinner", "cards-for-respondents.html")
+    assert "together" not in one
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_fact_that_is_known_is_not_drawn_again(language):
+    """A die is rolled again if the interviewer saw it; a birthday stays the same."""
+    again = {"en": "starts this question again", "de": "beginnt mit dieser Frage von vorn"}[
+        language
+    ]
+    never = {"en": "Asking again would not help", "de": "Noch einmal zu fragen hilft nicht"}[
+        language
+    ]
+    expected = {"die": (True, False), "groups": (False, True), "statement": (True, True)}
+    for name, (redrawn, fact) in expected.items():
+        text = page(name, "instructions.html", language=language)
+        assert ((again in text), (never in text)) == (redrawn, fact)
+        test = page(name, "self-test.html", language=language)
+        assert ((again in test), (never in test)) == (redrawn, fact and not redrawn)
+
+
+def test_a_long_card_is_printed_small_and_no_title_promises_what_does_not_hold():
+    """A card has to fit on a page, and ten forced responses protect practically nothing."""
+    question = {"type": "yesno", "text": "Did you ever pay a bribe? " * 8, "design": FORCED}
+    assert 'class="card"' in page("die", "cards-for-respondents.html")
+    for many, title in ((1, "Why nobody can know"), (10, "What your answer reveals")):
+        questions = [question | {"id": f"q{number}"} for number in range(many)]
+        raw = {"name": "N", "device": {"kind": "die"}, "question": questions}
+        files = kit_files(incrowd.InterviewSurvey.of(raw), random_lists(1, ()), "en")
+        assert files["cards-for-respondents.html"].count(b'class="card long"') == many
+        assert title.encode() in files["demonstration.html"]

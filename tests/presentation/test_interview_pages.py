@@ -14,12 +14,13 @@ from tests.oracles.node import BROWSER, node
 pytestmark = pytest.mark.slow  # they start a browser
 
 FORCED = {"kind": "forced", "yes": "1/6", "no": "1/6"}
+LONG = "Did you, in any of the last three years, declare less income than you had? " * 4
 SURVEY = {
     "name": "Bribes",
     "device": {"kind": "die"},
     "question": [
         {"id": "bribe", "type": "yesno", "text": "Did you ever pay a bribe?", "design": FORCED},
-        {"id": "tax", "type": "yesno", "text": "Did you ever evade taxes?", "design": FORCED},
+        {"id": "tax", "type": "yesno", "text": LONG, "design": FORCED},
     ],
 }
 SHEETS = 6

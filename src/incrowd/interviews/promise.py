@@ -39,7 +39,8 @@ class QuestionPromise:
     evidence: for each true answer, the largest factor by which what a person says raises its odds
     against another answer; None if it can prove it. usual: if that depends on the unknown share of
     yes to an unrelated question, the largest factor for the shares in `USUAL`. title: what the
-    question is called in sentences; by default its id.
+    question is called in sentences; by default its id. expected: the unknown share for which the
+    evidence is computed, if one is expected.
     """
 
     id: str
@@ -48,6 +49,7 @@ class QuestionPromise:
     direct: bool = False
     usual: Fraction | None = None
     title: SpokenText = ""
+    expected: Fraction | None = None
 
     @property
     def name(self) -> SpokenText:
@@ -97,7 +99,11 @@ class QuestionPromise:
         if self.usual is not None:
             yes, most = self.answers[-1], factor_text(self.usual)
             return (sentence("devices.you-depends", yes=yes, factor=most),)
-        if self.ratio is not None and (text := factor_text(self.ratio)):
+        text = None if self.ratio is None else factor_text(self.ratio)
+        if text and self.expected is not None:
+            yes, share = self.answers[-1], NumberText(f"{float(100 * self.expected):g}")
+            return (sentence("devices.you-expected", yes=yes, share=share, factor=text),)
+        if text:
             alone = sentence("devices.you-alone")
             return alone, sentence("devices.you-at-most", factor=text)
         return tuple(self._sides_to_respondent()) or (sentence("devices.you-hardly"),)
@@ -161,15 +167,28 @@ class GroupPromise:
         otherwise about each question."""
         if len(self.questions) == 1:
             return self.questions[0].to_respondent()
-        if self.ratio is not None and (most := factor_text(self.ratio)):
-            many = len(self.questions)
-            together = sentence("devices.you-together", number=many, factor=most)
-            return sentence("devices.you-alone"), together
-        return tuple(
+        if self._bounded and all(one.expected is None for one in self.questions):
+            return sentence("devices.you-alone"), *self.together()
+        each = (
             sentence("devices.of-question", question=one.name, text=text)
             for one in self.questions
             for text in [joined("shared.in-turn", one.to_respondent())]
         )
+        return (*each, *self.together())
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether some protection is left for all answers together."""
+        return self.ratio is not None and factor_text(self.ratio) is not None
+
+    def together(self) -> tuple[Sentence, ...]:
+        """Return what respondents read about all their answers together; nothing for one answer,
+        or if all questions are asked openly."""
+        if len(self.questions) == 1 or all(one.direct for one in self.questions):
+            return ()
+        if self.ratio is None or (most := factor_text(self.ratio)) is None:
+            return (sentence("devices.you-no-bound-together"),)
+        return (sentence("devices.you-together", number=len(self.questions), factor=most),)
 
 
 @dataclass(frozen=True)
@@ -271,6 +290,7 @@ def question_promise(
         isinstance(design, DirectQuestion),
         _usual(design, names) if design.unknown and None in evidence else None,
         title,
+        getattr(design, "expected", None) if design.unknown else None,
     )
 
 
@@ -299,7 +319,8 @@ def factor_text(ratio: Fraction) -> NumberText | None:
     """Return a factor for people, rounded up; None if practically no protection is left."""
     if log_up(ratio) > LARGEST_LOG_FACTOR:
         return None
-    text = written_out(_up(ratio))
+    value = float(ratio)
+    text = written_out(value if Fraction(repr(value)) >= ratio else _up(ratio))
     return NumberText(text.rstrip("0").rstrip(".")) if "." in text else text
 
 
@@ -378,7 +399,12 @@ def device_assumptions(
     uses = any(procedure(design, device, names).uses_device for _, names, design in protected)
     texts = [_of_device(device)] if uses else []
     texts += [text for each in protected for text in _of_question(device, *each, yes[each[0]])]
-    texts += [sentence("devices.rests-following"), sentence("devices.rests-once")]
+    facts = [id for id, names, design in protected if procedure(design, device, names).has_fact]
+    if len(several := tuple(dict.fromkeys(facts))) > 1:
+        texts.append(sentence("devices.rests-apart", questions=listed(several)))
+    texts.append(sentence("devices.rests-following"))
+    texts.append(sentence("devices.rests-open"))
+    texts.append(sentence("devices.rests-once-fact" if facts else "devices.rests-once"))
     return tuple(_once(texts))
 
 

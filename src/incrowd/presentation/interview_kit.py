@@ -38,6 +38,7 @@ from incrowd.survey.words import in_language
 CASES = 10  # of the self-test
 OF_DESIGN = 4  # of them, about what the cards say
 CARDS_ON_PAGE = 9
+LONG_TEXT, LONG_LINES = 120, 5  # of a card: characters of its questions, lines of its rules
 TIMES = 1000  # in the demonstration
 _NEEDS: dict[ReadAs, str] = {
     "die": "devices.need-die",
@@ -61,19 +62,36 @@ class KitQuestion(NamedTuple):
 
 
 class KitCard(NamedTuple):
-    """The card of a question for one group of interviews. group: "" for all."""
+    """The card of a question for one group of interviews.
+
+    group: "" for all. together: the promise about all answers of an interview, if there are more.
+    """
 
     name: Sentence
     group: str
     question: KitQuestion
     procedure: Procedure
     promised: QuestionPromise
+    together: tuple[Sentence, ...]
     other: SpokenText | None
 
     @property
     def promise(self) -> tuple[Sentence, ...]:
-        """What the respondent is promised."""
-        return self.promised.to_respondent()
+        """What the respondent is promised, about this answer and about all answers together."""
+        return (*self.promised.to_respondent(), *self.together)
+
+    @property
+    def hides(self) -> bool:
+        """Whether a bound holds for this answer, and for all answers together."""
+        bounded = all(each.code != "devices.you-no-bound-together" for each in self.together)
+        return self.promised.ratio is not None and bounded
+
+    @property
+    def long(self) -> bool:
+        """Whether a page holds the card in small print only."""
+        texts = self.question.text, self.question.help, "" if self.other is None else self.other
+        lines = sum(len(rule.lines) for rule in self.procedure.rules)
+        return sum(len(str(text)) for text in texts) > LONG_TEXT or lines > LONG_LINES
 
     @property
     def device_asks(self) -> bool:
@@ -182,7 +200,14 @@ class Kit:
             promised = question_promise(question.id, one.answers, one.design, one.label_of)
             other = one.other
             other = self._wording(other) if isinstance(other, str | dict) else other
-            yield KitCard(name, "" if alike else group, question, one, promised, other)
+            group = "" if alike else group
+            yield KitCard(name, group, question, one, promised, self._together(group), other)
+
+    def _together(self, group: str) -> tuple[Sentence, ...]:
+        """Return the weakest promise about all answers, of the groups in which a card is used."""
+        promises = promise_of(self.survey, language=self.language).groups
+        fitting = (each for each in promises if not group or each.group in ("", group))
+        return max(fitting, key=lambda each: each.epsilon).together()
 
     def card(self, question: KitQuestion, group: str) -> KitCard | None:
         """Return the card of a question in a group; None if it is asked openly."""
@@ -237,6 +262,7 @@ class Kit:
             "kits.instructions-title",
             "",
             needs=list(self._needs()),
+            seen=[text for text, _ in self._seen()],
             promises=[
                 {"group": each.group, "texts": each.to_respondent()} for each in promise.groups
             ],
@@ -263,9 +289,17 @@ class Kit:
     def test_page(self) -> str:
         """Return the self-test: what cards say in some cases, and what interviewers do."""
         cases = [*islice(self._cases(), OF_DESIGN)]
-        cases = [*cases, *RULES][:CASES]
+        cases = [*cases, *(case for _, case in islice(self._seen(), 1)), *RULES][:CASES]
         use = sentence("kits.test-use")
         return self._page("kit_test.html", "kits.test-title", use, cases=cases)
+
+    def _seen(self) -> Iterator[tuple[Sentence, TestCase]]:
+        """Yield what interviewers do who learn what decided: a fact cannot be drawn again."""
+        used = [card.procedure for card in self.cards]
+        if any(each.uses_device and not self.survey.device.personal for each in used):
+            yield sentence("kits.trouble-seen"), SEEN
+        if any(each.has_fact for each in used):
+            yield sentence("kits.trouble-known"), KNOWN
 
     def _cases(self) -> Iterator[TestCase]:
         """Yield cases of each card in turn, those first in which the answer is not the truth."""
@@ -337,7 +371,7 @@ class Kit:
             "times": TIMES,
             "words": {name: self.words(text) for name, text in DEMONSTRATION.items()},
         }
-        hidden = all(card.promised.ratio is not None for card in self.cards)
+        hidden = all(card.hides for card in self.cards)
         title = self.words(
             sentence("kits.demonstration-title" if hidden else "kits.demonstration-reveals")
         )
@@ -395,8 +429,9 @@ class Kit:
         }
 
 
+SEEN = TestCase(sentence("kits.test-seen"), sentence("kits.test-seen-answer"))
+KNOWN = TestCase(sentence("kits.test-known"), sentence("kits.test-known-answer"))
 RULES = (
-    TestCase(sentence("kits.test-seen"), sentence("kits.test-seen-answer")),
     TestCase(sentence("kits.test-told"), sentence("kits.test-told-answer")),
     TestCase(sentence("kits.test-doubt"), sentence("kits.test-doubt-answer")),
     TestCase(sentence("kits.test-refused"), sentence("kits.test-refused-answer")),
