@@ -14,7 +14,7 @@ from tests.oracles.node import BROWSER, node
 pytestmark = pytest.mark.slow  # they start a browser
 
 FORCED = {"kind": "forced", "yes": "1/6", "no": "1/6"}
-LONG = "Did you, in any of the last three years, declare less income than you had? " * 4
+LONG = "Did you, in any of the last three years, declare less income than you had? " * 2
 SURVEY = {
     "name": "Bribes",
     "device": {"kind": "die"},
