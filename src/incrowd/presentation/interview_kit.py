@@ -252,7 +252,8 @@ class Kit:
     def cards_page(self) -> str:
         """Return the cards for respondents, one on each page."""
         use = sentence("kits.cards-use")
-        return self._page("kit_cards.html", "kits.cards-title", use, cards=self.cards)
+        long = [card for card in self.cards if card.long]
+        return self._page("kit_cards.html", "kits.cards-title", use, cards=self.cards, long=long)
 
     def instructions_page(self) -> str:
         """Return the instructions for interviewers, with the promise to read aloud."""
