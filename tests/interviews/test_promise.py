@@ -81,7 +81,7 @@ def test_a_one_sided_promise_has_both_numbers_and_says_whom_it_protects(language
     )
     shown, most = (translated(each, "en") for each in promise.to_respondent())
     assert "can show that your true answer is “no”" in shown
-    assert "more than 4 times as sure that your true answer is “yes”" in most
+    assert "more than 4 times as sure as before that your true answer is “yes”" in most
     assert "nobody can know" not in english(promise.to_respondent())
 
 
