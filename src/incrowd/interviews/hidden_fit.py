@@ -13,14 +13,13 @@ import numpy as np
 import scipy
 
 from incrowd.interviews.hidden import HiddenAnswerModel, LikelihoodValue, maximized
-from incrowd.interviews.influence import cluster_sums, score_covariance
+from incrowd.interviews.influence import clusters_suffice, score_covariance
 from incrowd.interviews.intercepts import InterceptFit, fit_intercepts
 from incrowd.methods import OutcomeErrors
 
 LARGEST = 25.0  # of a log odds in units of its column: the estimates diverge
 FLAT = 1e-9  # of the curvature of the mean log-likelihood: it does not determine a parameter
 EDGE = 1e-5  # of an unknown probability: it is 0 or 1
-SATURATED = 1e-8  # of the clustered variance, relative to that of independent interviews
 STARTS = (0.2, 0.5, 0.8)  # of unknown probabilities
 
 
@@ -109,21 +108,15 @@ def fit_hidden_answers(
     return HiddenAnswerFit(model, parameters, covariance, value * people, True, fixed)
 
 
-def clusters_suffice(
+def clustered_errors_hold(
     fit: HiddenAnswerFit, clusters: np.ndarray, weights: np.ndarray | None = None
 ) -> bool:
-    """Return whether clusters vary in all directions of the parameters.
-
-    If not, such as with a coefficient for each cluster, clustered errors are too small or zero.
-    """
+    """Return whether the clusters vary in all directions of the parameters."""
     people, free = fit.model.people, ~fit.fixed
     unit = np.ones(people) if weights is None else weights / weights.mean()
     at = fit.model.evaluated(fit.parameters)
-    sums = cluster_sums(at.scores[:, :-1] * unit[:, None], clusters)
-    square = np.ix_(free, free)
-    information = -at.hessian(unit)[:-1, :-1][square]
-    least = scipy.linalg.eigh((sums.T @ sums)[square], information, eigvals_only=True)[0]
-    return bool(least > SATURATED)
+    information = -at.hessian(unit)[:-1, :-1][np.ix_(free, free)]
+    return clusters_suffice((at.scores[:, :-1] * unit[:, None])[:, free], information, clusters)
 
 
 def mean_differences(

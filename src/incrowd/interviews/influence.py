@@ -16,6 +16,8 @@ from incrowd.errors import UsageError
 from incrowd.estimation.intervals import HALF_WIDTH, LEVEL
 from incrowd.interviews.items import MISSING
 
+SATURATED = 1e-8  # of the clustered variance, relative to that of independent interviews
+
 
 def cluster_sums(rows: np.ndarray, clusters: np.ndarray | None = None) -> np.ndarray:
     """Return the sums of rows over each cluster, shape (clusters, k).
@@ -48,6 +50,16 @@ def score_covariance(scores: np.ndarray, clusters: np.ndarray | None = None) -> 
     """
     sums = cluster_sums(scores, clusters)
     return np.asarray(sums.T @ sums * (len(sums) / (len(sums) - 1)))
+
+
+def clusters_suffice(scores: np.ndarray, information: np.ndarray, clusters: np.ndarray) -> bool:
+    """Return whether clusters vary in all directions of the parameters.
+
+    If not, such as with a coefficient for each cluster, clustered errors are too small or zero.
+    """
+    squares = covariance(scores, clusters)
+    least = scipy.linalg.eigh(squares, information, eigvals_only=True)[0]
+    return bool(least > SATURATED)
 
 
 def scaled(

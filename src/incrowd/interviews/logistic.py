@@ -21,8 +21,8 @@ import scipy
 
 from incrowd.estimation.intervals import HALF_WIDTH
 from incrowd.interviews.answer_models import TrueAnswerModel, TrueShares
+from incrowd.interviews.influence import clusters_suffice, score_covariance
 from incrowd.interviews.influence import covariance as influence_covariance
-from incrowd.interviews.influence import score_covariance
 from incrowd.interviews.items import ItemMatrices
 
 LogitErrors = Literal["observed", "expected", "scores", "robust", "cluster"]
@@ -32,7 +32,6 @@ STUCK = 1e-10  # the same if rounding hides the gain
 STRIDE = 5.0  # the largest change of log odds in a step
 STARTS = (0.25, 0.75)  # of unknown probabilities
 FAR = 12.0  # log odds of an unknown probability that count as 0 or 1
-SATURATED = 1e-8  # of the clustered variance, relative to that of independent interviews
 LARGE = 8.0  # log odds that are unbounded if their error is as large
 
 
@@ -222,17 +221,12 @@ class LogitFit:
         return covariance
 
     @property
-    def clusters_suffice(self) -> bool:
-        """Whether the clusters vary in all directions of the coefficients.
-
-        If not, such as with a coefficient for each cluster, clustered errors are too small or zero.
-        """
-        square = np.ix_(self.free, self.free)
-        information = self.likelihood.observed(self.parameters)[square]
-        clusters = self.likelihood.rows.clusters
-        squares = influence_covariance(self._weighted_scores(), clusters)[square]
-        least = scipy.linalg.eigh(squares, information, eigvals_only=True)[0]
-        return bool(least > SATURATED)
+    def clusters_vary(self) -> bool:
+        """Whether the clusters vary in all directions of the parameters."""
+        clusters, free = self.likelihood.rows.clusters, self.free
+        assert clusters is not None
+        information = self.likelihood.observed(self.parameters)[np.ix_(free, free)]
+        return clusters_suffice(self._weighted_scores()[:, free], information, clusters)
 
     def _weighted_scores(self) -> np.ndarray:
         weight = self.likelihood.rows.weight[:, None]

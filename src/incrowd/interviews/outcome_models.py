@@ -26,7 +26,7 @@ from incrowd.interviews.formula import INTERCEPT, ParsedFormula, parse_formula, 
 from incrowd.interviews.hidden import HiddenAnswerModel, ObservedOutcome
 from incrowd.interviews.hidden_fit import (
     HiddenAnswerFit,
-    clusters_suffice,
+    clustered_errors_hold,
     fit_hidden_answers,
     mean_differences,
     undetermined,
@@ -176,7 +176,7 @@ def regress_outcome(
     )
     check_groups(fit, intercepts)
     _check_determined(data, fit)
-    if numbers is not None and not clusters_suffice(fit, numbers, weights):
+    if numbers is not None and not clustered_errors_hold(fit, numbers, weights):
         count = int(numbers.max()) + 1
         raise UsageError.of("errors", "interview_models.few-clusters", value=errors, clusters=count)
     return _result(answers, data, fit, errors, clusters, weights, intercepts)

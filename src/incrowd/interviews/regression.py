@@ -204,7 +204,7 @@ def regress_item(
         raise UsageError.of(
             "formula", "interview_models.diverging", value=str(matrix.formula), terms=terms
         )
-    if errors == "cluster" and not fit.clusters_suffice:
+    if errors == "cluster" and not fit.clusters_vary:
         count = len(np.unique(np.asarray(rows.clusters)))
         raise UsageError.of("errors", "interview_models.few-clusters", value=errors, clusters=count)
     used = {name: rows_of(columns[name], matrix.used) for name in matrix.formula.columns}
