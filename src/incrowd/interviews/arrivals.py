@@ -235,6 +235,24 @@ def overview(answers: InterviewAnswers) -> InterviewOverview:
     InterviewOverview
         The number and share of each report, beside the shares that the design can produce, and all
         other columns.
+
+    Examples
+    --------
+    >>> import incrowd, pyarrow
+    >>> from incrowd import interviews
+    >>> survey = incrowd.InterviewSurvey.of({
+    ...     "name": "Habits",
+    ...     "device": {"kind": "die"},
+    ...     "question": [{
+    ...         "id": "smokes",
+    ...         "type": "yesno",
+    ...         "design": {"kind": "forced", "yes": "1/6", "no": "1/6"},
+    ...     }],
+    ... })
+    >>> data = pyarrow.table({"smokes": ["yes", "no", None], "age": [20, 30, 40]})
+    >>> arrived = interviews.overview(incrowd.read_answers(survey, data))
+    >>> arrived.people, arrived.missing
+    (3, {'smokes': 1})
     """
     survey = answers.survey
     columns = tuple(_summary(name, column) for name, column in answers.columns.items())

@@ -90,8 +90,8 @@ class InterviewTable(views.Result):
     ... })
     >>> result = interviews.table(incrowd.read_answers(survey, table), ["smokes", "drinks"])
     >>> result.estimate.round(3)
-    array([[0.562, 0.312],
-           [0.062, 0.062]])
+    array([[ 0.719, -0.219],
+           [ 0.156,  0.344]])
     """
 
     names: tuple[str, ...]

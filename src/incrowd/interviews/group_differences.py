@@ -75,7 +75,7 @@ class GroupDifferences(views.Result):
     >>> answers = incrowd.read_answers(survey, pyarrow.table(data))
     >>> result = interviews.compare(answers, "smokes", "sex")
     >>> round(result.differences[0].estimate, 2), result.test.p_value < 0.001
-    (0.75, True)
+    (-0.75, True)
     """
 
     shares: Prevalence

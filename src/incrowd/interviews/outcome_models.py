@@ -128,7 +128,22 @@ def regress_outcome(
 
     Examples
     --------
-    See `OutcomeRegression`.
+    >>> import incrowd, pyarrow
+    >>> survey = incrowd.InterviewSurvey.of({
+    ...     "name": "Habits",
+    ...     "device": {"kind": "die"},
+    ...     "question": [{
+    ...         "id": "smokes",
+    ...         "type": "yesno",
+    ...         "design": {"kind": "forced", "yes": "1/6", "no": "1/6"},
+    ...     }],
+    ... })
+    >>> smokes, cough = ["yes", "yes", "no", "no", "no"], [6.0, 7.0, 1.0, 2.0, 3.0]
+    >>> table = pyarrow.table({"smokes": smokes * 40, "cough": cough * 40})
+    >>> answers = incrowd.read_answers(survey, table)
+    >>> found = incrowd.interviews.regress_outcome(answers, "cough ~ smokes")
+    >>> found.family, found.differences[0].estimate > 1
+    ('linear', True)
     """
     kinds = {
         "family": (family, FAMILIES),

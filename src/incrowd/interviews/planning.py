@@ -329,7 +329,7 @@ class InterviewPlan(views.Result):
     ...     "question": [{"id": "smokes", "type": "yesno", "design": {"kind": "auto"}}],
     ... })
     >>> (chosen,) = (each for each in plan.forecasts if each.chosen)
-    >>> chosen.design, round(chosen.epsilon, 3), chosen.margin_people
+    >>> chosen.design, round(chosen.epsilon, 2), chosen.margin_people
     ('forced, no 1/6, yes 1/6', 1.61, 2401)
     """
 
@@ -467,6 +467,18 @@ def plan_interviews(survey: InterviewSurvey | Mapping[str, Any]) -> InterviewPla
     SurveyError
         With every mistake of the survey; if a design is open and the aim has no epsilon, or one
         that is too small for the device.
+
+    Examples
+    --------
+    >>> from incrowd import interviews
+    >>> plan = interviews.plan_interviews({
+    ...     "name": "Habits",
+    ...     "device": {"kind": "die"},
+    ...     "aim": {"epsilon": 1.7},
+    ...     "question": [{"id": "smokes", "type": "yesno", "design": {"kind": "warner"}}],
+    ... })
+    >>> plan.survey.item("smokes").design.designs[0].p
+    Fraction(5, 6)
     """
     if not isinstance(survey, InterviewSurvey):
         survey = InterviewSurvey.of(with_designs(survey))
