@@ -443,3 +443,17 @@ def test_intervals_of_ordered_answers_cover_the_truth():
             counted += abs(fit.coefficients - truth) < 1.959964 * errors
     assert (hits / SURVEYS >= LEAST).all()
     assert (naive_hits / SURVEYS < LEAST).any()
+
+
+def test_lies_of_two_groups_with_an_unknown_prevalence_are_refused():
+    """Two shares of "yes" cannot determine the share, the prevalence, and the honesty."""
+    unrelated = [{"kind": "unrelated", "p": p} for p in ("3/4", "1/4")]
+    raw = {"name": "Habits", "device": {"kind": "spinner", "sectors": 4}}
+    raw |= {"columns": {"group": "g"}, "groups": {"codes": ["1", "2"]}}
+    asked = [{"id": "item", "type": "yesno", "designs": unrelated}]
+    survey = incrowd.InterviewSurvey.of(raw | {"question": asked})
+    rng = np.random.default_rng(9)
+    columns = {"item": rng.integers(2, size=200), "x": rng.normal(size=200)}
+    table = pyarrow.table(columns | {"g": [str(1 + i % 2) for i in range(200)]})
+    with pytest.raises(UsageError, match="lie detector needs two groups"):
+        incrowd.interviews.regress(incrowd.read_answers(survey, table), "item ~ x", lies=True)

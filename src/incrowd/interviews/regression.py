@@ -19,6 +19,7 @@ from incrowd.interviews.answer_models import CumulativeLogit, MultinomialLogit
 from incrowd.interviews.answers import InterviewAnswers
 from incrowd.interviews.covariates import ModelMatrix, OpenColumns, model_matrix, rows_of
 from incrowd.interviews.formula import ParsedFormula, parse_formula, term_text
+from incrowd.interviews.honesty_models import lies as modeled_lies
 from incrowd.interviews.influence import freedom_of_errors, half_width, two_sided
 from incrowd.interviews.item_regression import (
     OF_MODEL,
@@ -45,7 +46,7 @@ from incrowd.interviews.mean_shares import (
     mean_shares,
     unknown_coefficients,
 )
-from incrowd.interviews.rule_breakers import asked_directly, with_lies
+from incrowd.interviews.rule_breakers import with_lies
 from incrowd.interviews.selection import answer_labels
 
 ERROR_KINDS: tuple[LogitErrors, ...] = ("observed", "expected", "scores", "robust", "cluster")
@@ -166,8 +167,7 @@ def _with_lies(id: str, item: ReportedItem) -> ReportedItem:
     matrices = item.matrices
     if matrices.reports != 2 or matrices.answers != 2:
         raise UsageError.of("lies", "interview_models.lies-of-two", value=id)
-    devices = matrices.base[~asked_directly(matrices)].reshape(-1, 4)
-    if len(np.unique(devices, axis=0)) < 2:
+    if not modeled_lies(item).identified:
         raise UsageError.of("lies", "interview_models.lies-of-groups", value=id)
     return replace(item, matrices=with_lies(matrices))
 
