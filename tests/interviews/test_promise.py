@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import incrowd
-from incrowd.catalog.sentences import translated
+from incrowd.catalog.sentences import in_words, sentence, translated
 from incrowd.interviews.designs import design_of
 from incrowd.interviews.devices import DEVICES
 from incrowd.interviews.procedures import procedure
@@ -21,6 +21,7 @@ from incrowd.interviews.promise import (
     promise_of,
     question_promise,
 )
+from incrowd.version import __version__
 
 YES_NO = ("no", "yes")
 DESIGNS = [
@@ -117,6 +118,52 @@ def test_an_unknown_share_promises_what_holds_for_usual_shares_only():
     assert expected.ratio == 3
 
 
+def test_the_sentences_on_methods_name_device_wording_design_and_source():
+    asked = incrowd.InterviewSurvey.of(
+        {
+            "name": "Minarets",
+            "device": {"kind": "die", "dice": 2},
+            "columns": {"group": "g"},
+            "groups": {"codes": [0, 1]},
+            "question": [
+                {
+                    "id": "ban",
+                    "type": "yesno",
+                    "text": {"en": "Ban them?", "de": "Verbieten?"},
+                    "designs": [{"kind": "direct"}, {"kind": "warner", "p": "2/12"}],
+                },
+                {
+                    "id": "vote",
+                    "type": "yesno",
+                    "designs": [{"kind": "forced", "yes": "1/6"}] * 2,
+                },
+            ],
+        }
+    )
+    text = str(promise_of(asked).method)
+    assert "“Minarets”, respondents randomize their answers with two dice" in text
+    first, second = "asked openly", "two opposite statements (Warner 1965) with p 1/6"
+    assert f"ban (“Ban them?”): {first} in one group and {second} in the next" in text
+    assert "forced response (Boruch 1971) with yes 1/6" in text and __version__ in text
+    german = in_words(promise_of(asked, language="de").method, "de")
+    assert "mit zwei Würfeln" in german and "„Verbieten?“" in german
+
+
+@pytest.mark.parametrize("kind", DEVICES)
+def test_every_device_has_words_for_a_methods_section(kind):
+    question = {"id": "a", "type": "yesno", "design": {"kind": "direct"}}
+    raw = {"name": "x", "device": {"kind": kind}, "question": [question]}
+    assert "“x”, respondents" in str(promise_of(incrowd.InterviewSurvey.of(raw)).method)
+
+
+@pytest.mark.parametrize("raw", DESIGNS, ids=str)
+def test_every_design_has_words_for_a_methods_section(raw):
+    question = {"id": "a", "type": "yesno", "design": raw}
+    device = {"kind": "spinner", "sectors": 12}
+    asked = incrowd.InterviewSurvey.of({"name": "x", "device": device, "question": [question]})
+    assert "a (“a”): " in str(promise_of(asked).method)
+
+
 def test_groups_with_other_probabilities_but_one_promise_are_one():
     groups = [
         GroupPromise(code, (promised({"kind": "warner", "p": p}),))
@@ -125,7 +172,7 @@ def test_groups_with_other_probabilities_but_one_promise_are_one():
     (one,) = group_promises(groups)
     assert (one.group, one.ratio) == ("", 5)
     direct = GroupPromise("0", (promised({"kind": "direct"}),))
-    three = InterviewPromise(group_promises([direct, *groups]), ())
+    three = InterviewPromise(group_promises([direct, *groups]), (), sentence("shared.none"))
     assert [each.group for each in three.groups] == ["0", "1", "2"] and three.epsilon == math.inf
     assert three.facts()["epsilon"] is None
     assert "Group 0: This question is asked directly" in english(three.sentences())

@@ -167,6 +167,7 @@ CASES = {
     "design: probability": design({"kind": "warner", "p": "one sixth"}),
     "design: percent": design({"kind": "warner", "p": 25}),
     "design: unknown": design({"kind": "dice"}),
+    "design: no kind": design({"prevalence": "1/6"}),
     "design: three answers": design({"kind": "warner", "p": "1/6"}, answers=("a", "b", "c")),
     "design: repeated birthday": design({"kind": "crosswise", "p": "1/4", "repeats": 2}),
     "design: repeated answers": design(
@@ -180,6 +181,7 @@ CASES = {
     "design: other columns": design({"kind": "matrix", "columns": HALVES}, answers=("a", "b")),
     "survey: no device": of(device=None),
     "survey: unknown device": of(device={"kind": "dice"}),
+    "survey: device without a kind": of(device={"dice": 2}),
     "survey: crowd": of(crowd=100),
     "survey: optional": asked({"optional": True}),
     "survey: unknown key": asked({"desing": 1}),

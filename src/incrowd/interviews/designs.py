@@ -542,6 +542,8 @@ def design_of(raw: Any) -> ResponseDesign:
     if is_open(raw):
         raise Mistake("kind", "interviews.open-design", value=kind)
     if not isinstance(kind, str) or kind not in DESIGNS:
+        if kind is None:
+            raise Mistake("kind", "survey.no-type", types=list(DESIGNS))
         raise Mistake("kind", "interviews.unknown-design", value=kind, kinds=list(DESIGNS))
     return DESIGNS[kind].model_validate(raw)
 
@@ -656,3 +658,22 @@ def _raised(matrix: Matrix, true: int) -> Fraction | None:
             if other != true and row[true]:
                 factors.append(row[true] / share if share else None)
     return _largest(factors)
+
+
+def design_text(design: ItemDesign) -> str:
+    """Return a design in the words of a survey file, such as "forced, no 1/6, yes 1/6"."""
+    each = (", ".join([one.kind, *parameter_texts(one)]) for one in design.designs)
+    return "; ".join(dict.fromkeys(each))
+
+
+def parameter_texts(design: ResponseDesign) -> tuple[str, ...]:
+    """Return the probabilities of a design in the words of a survey file, such as "p 1/6"."""
+    facts = design.model_dump(mode="json")
+    keys = [key for key in design.decided_by if key in facts]
+    values = [(key, facts[key]) for key in keys if not isinstance(facts[key], Mapping)]
+    values += [
+        pair for key in keys if isinstance(facts[key], Mapping) for pair in facts[key].items()
+    ]
+    if design.repeats > 1:
+        values.append(("repeats", design.repeats))
+    return tuple(f"{key} {value}" for key, value in values)

@@ -292,7 +292,8 @@ class ItemRegression(views.Result):
             for each, ratio in zip(self.coefficients, odds, strict=True)
         ]
         headings = (TERM, ESTIMATE, ERROR, INTERVAL, EFFECT["logistic"], INTERVAL, "p")
-        return Numbers(self.title, headings, tuple(lines), whole=(TERM, INTERVAL), spaces=2)
+        whole = (TERM, ESTIMATE, ERROR, "p")
+        return Numbers(self.title, headings, tuple(lines), whole=whole, spaces=2)
 
     def _tests(self) -> Numbers:
         lines = [

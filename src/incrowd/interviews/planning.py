@@ -28,6 +28,7 @@ from incrowd.interviews.designs import (
     ItemDesign,
     UnrelatedQuestion,
     design_of,
+    design_text,
     is_open,
     written_keys,
 )
@@ -539,23 +540,6 @@ def _compared(survey: InterviewSurvey, item: InterviewItem) -> Iterator[ItemDesi
     yield from sorted([*different, item.design], key=lambda each: each.epsilon)
     if not isinstance(item.design.designs[0], DirectQuestion) or len(item.design.designs) > 1:
         yield openly(answers)
-
-
-def design_text(design: ItemDesign) -> str:
-    """Return a design in the words of a survey file, such as "forced, no 1/6, yes 1/6"."""
-    return "; ".join(dict.fromkeys(map(_design_text, design.designs)))
-
-
-def _design_text(design: Any) -> str:
-    facts = design.model_dump(mode="json")
-    keys = [key for key in type(design).decided_by if key in facts]
-    values = [(key, facts[key]) for key in keys if not isinstance(facts[key], Mapping)]
-    values += [
-        pair for key in keys if isinstance(facts[key], Mapping) for pair in facts[key].items()
-    ]
-    if design.repeats > 1:
-        values.append(("repeats", design.repeats))
-    return ", ".join([design.kind, *(f"{key} {value}" for key, value in values)])
 
 
 @dataclass(frozen=True, eq=False)

@@ -160,7 +160,7 @@ class InterviewPower(views.Result):
         headings = list(map(translatable, _HEADINGS))
         headings += [translatable("power.with-people", people=n) for n in self.people]
         lines = tuple(self._line(each) for each in self.forecasts if each.question == id)
-        return Numbers(id, tuple(headings), lines, whole=tuple(headings[1:]))
+        return Numbers(id, tuple(headings), lines, spaces=2)
 
     def _line(self, each: PowerForecast) -> Line:
         figures = [NumberText(f"{100 * power:.0f}%") for power in each.power]

@@ -25,6 +25,7 @@ from incrowd.interviews.designs import (
 from incrowd.interviews.devices import Birthday, Coin, Die, HandDevice
 from incrowd.interviews.probabilities import log_up
 from incrowd.interviews.procedures import LabelOf, SpokenText, procedure
+from incrowd.interviews.publication import method_of
 from incrowd.interviews.survey import InterviewSurvey
 from incrowd.number_text import LARGEST_LOG_FACTOR, bound, written_out
 
@@ -196,11 +197,12 @@ class InterviewPromise:
     """The guarantee of a survey whose answers a device in the respondent's hand randomizes.
 
     groups: one for each group of interviews with promises of its own. assumptions: what they rest
-    on.
+    on. method: how the answers were randomized, for a publication.
     """
 
     groups: tuple[GroupPromise, ...]
     assumptions: tuple[Sentence, ...]
+    method: Sentence
 
     reduced_by: ClassVar[tuple[str, ...]] = ()  # as for the guarantees of collections
 
@@ -258,6 +260,7 @@ class InterviewPromise:
             ],
             "assumptions": [str(each) for each in self.assumptions],
             "sentence": str(self.whole_sentence()),
+            "method": str(self.method),
         }
 
 
@@ -375,7 +378,11 @@ def promise_of(
         (item.id, item.design.answers, design) for item in items for design in item.design.designs
     ]
     yes = {item.id: _label(survey, item.id, language, item.design.answers[-1]) for item in items}
-    return InterviewPromise(group_promises(groups), device_assumptions(survey.device, designs, yes))
+    return InterviewPromise(
+        group_promises(groups),
+        device_assumptions(survey.device, designs, yes),
+        method_of(survey, language),
+    )
 
 
 def _label(survey: InterviewSurvey, id: str, language: str, answer: str) -> str:

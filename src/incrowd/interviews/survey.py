@@ -52,6 +52,8 @@ def device_of(raw: Any) -> HandDevice:
         return raw
     kind = raw.get("kind") if isinstance(raw, Mapping) else None
     if not isinstance(kind, str) or kind not in DEVICES:
+        if kind is None:
+            raise Mistake("kind", "survey.no-type", types=list(DEVICES))
         raise Mistake("kind", "shared.use-one-of", value=kind, choices=list(DEVICES))
     return DEVICES[kind].model_validate(raw)
 

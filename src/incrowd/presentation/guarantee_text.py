@@ -61,9 +61,11 @@ _REDUCED: dict[Reduction, str] = {
 
 
 def promise_lines(guarantee: AnyGuarantee) -> tuple[Sentence, ...]:
-    """Return a guarantee with what it assumes: heading, sentence, symbols, and warnings."""
+    """Return a guarantee with what it assumes: heading, sentence, symbols, and warnings; of
+    interviews, how the answers were randomized."""
     if isinstance(guarantee, InterviewPromise):
-        return guarantee.heading, guarantee.whole_sentence(), guarantee.symbols()
+        claim, symbols = guarantee.whole_sentence(), guarantee.symbols()
+        return guarantee.heading, claim, symbols, guarantee.method
     return (
         guarantee_heading(guarantee),
         whole_sentence(guarantee),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from incrowd.catalog.sentences import ENGLISH, as_translatable
+from incrowd.interviews.promise import InterviewPromise
 from incrowd.presentation.guarantee_text import whole_sentence
 from incrowd.presentation.receipts import invented_warning
 from incrowd.views import Result, View
@@ -15,6 +17,8 @@ def parts(result: Result) -> dict[str, Any]:
     view = result.view()
     warned = [warning] if (warning := invented_warning(result)) else []
     promise = [as_translatable(whole_sentence(result.guarantee))] if result.guarantee else []
+    if isinstance(result.guarantee, InterviewPromise):
+        view = replace(view, notes=(*view.notes, as_translatable(result.guarantee.method)))
     return of_view(view, *warned, *view.above, *promise, *view.lines)
 
 
