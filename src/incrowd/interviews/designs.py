@@ -59,10 +59,12 @@ class ResponseDesign(Frozen):
     the answers were the second one. binary: whether it needs a yes/no question. redrawn: whether
     each repetition is a new draw. innocuous: whether it needs a statement or a question about the
     person that has nothing to do with the sensitive one. decided_by: the keys of its probabilities;
-    without any of them, the design is still open.
+    without any of them, the design is still open. in_methods: the code of its name, with its
+    source, in the methods section of a publication.
     """
 
     kind: str
+    in_methods: ClassVar[str] = "devices.method-matrix"
     repeats: int = Field(default=1, ge=1, le=MOST_REPEATS, strict=True, exclude_if=(1).__eq__)
     binary: ClassVar[bool] = True
     redrawn: ClassVar[bool] = True
@@ -161,6 +163,7 @@ class DirectQuestion(ResponseDesign):
     """A question that is asked openly: the report is the answer."""
 
     kind: Literal["direct"] = "direct"
+    in_methods: ClassVar[str] = "power.asked-openly"
     binary: ClassVar[bool] = False
     redrawn: ClassVar[bool] = False
 
@@ -176,6 +179,7 @@ class WarnerDesign(ResponseDesign):
     """
 
     kind: Literal["warner"] = "warner"
+    in_methods: ClassVar[str] = "devices.method-warner"
     decided_by: ClassVar[tuple[str, ...]] = ("p",)
     p: ExactProbability
 
@@ -204,6 +208,7 @@ class ForcedResponse(ResponseDesign):
     """
 
     kind: Literal["forced"] = "forced"
+    in_methods: ClassVar[str] = "devices.method-forced"
     decided_by: ClassVar[tuple[str, ...]] = ("forced", "no", "yes")
     forced: dict[str, ExactProbability] = Field(min_length=1)
     binary: ClassVar[bool] = False
@@ -281,6 +286,7 @@ class UnrelatedQuestion(ResponseDesign):
     """
 
     kind: Literal["unrelated"] = "unrelated"
+    in_methods: ClassVar[str] = "devices.method-unrelated"
     decided_by: ClassVar[tuple[str, ...]] = ("p",)
     p: ExactProbability
     prevalence: ExactProbability | None = Field(
@@ -346,6 +352,7 @@ class Crosswise(_Statement):
     """
 
     kind: Literal["crosswise"] = "crosswise"
+    in_methods: ClassVar[str] = "devices.method-crosswise"
     decided_by: ClassVar[tuple[str, ...]] = ("p",)
 
     def drawn_reports(self, answers: Sequence[str]) -> tuple[str, ...]:
@@ -377,6 +384,7 @@ class Triangular(_Statement):
     """
 
     kind: Literal["triangular"] = "triangular"
+    in_methods: ClassVar[str] = "devices.method-triangular"
     decided_by: ClassVar[tuple[str, ...]] = ("p",)
 
     def drawn_reports(self, answers: Sequence[str]) -> tuple[str, ...]:
@@ -399,6 +407,7 @@ class KukCards(ResponseDesign):
     """
 
     kind: Literal["kuk"] = "kuk"
+    in_methods: ClassVar[str] = "devices.method-kuk"
     decided_by: ClassVar[tuple[str, ...]] = ("yes", "no")
     yes: ExactProbability
     no: ExactProbability
@@ -434,6 +443,7 @@ class MangatDesign(ResponseDesign):
     """
 
     kind: Literal["mangat"] = "mangat"
+    in_methods: ClassVar[str] = "devices.method-mangat"
     decided_by: ClassVar[tuple[str, ...]] = ("p",)
     p: ExactProbability
 

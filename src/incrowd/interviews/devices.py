@@ -20,11 +20,13 @@ class HandDevice(Frozen):
     """A device that a person in an interview holds, or knows.
 
     outcomes: the number of its equally likely outcomes. personal: whether it is a fact about a
-    person, such as a birthday, which does not change and which others may know.
+    person, such as a birthday, which does not change and which others may know. in_methods: the
+    code of its name in the methods section of a publication.
     """
 
     kind: str
     personal: ClassVar[bool] = False
+    in_methods: ClassVar[str]
 
     @property
     def outcomes(self) -> int:
@@ -46,6 +48,7 @@ class Die(HandDevice):
     """One die, or two dice of different colors."""
 
     kind: Literal["die"] = "die"
+    in_methods: ClassVar[str] = "devices.method-die"
     dice: int = Field(default=1, ge=1, le=2, strict=True)
 
     @property
@@ -58,6 +61,7 @@ class Spinner(HandDevice):
     """A spinner with equal sectors."""
 
     kind: Literal["spinner"] = "spinner"
+    in_methods: ClassVar[str] = "devices.method-spinner"
     sectors: int = Field(default=100, ge=2, le=360, strict=True)
 
     @property
@@ -70,6 +74,7 @@ class Cards(HandDevice):
     """A pack of cards, from which one is drawn and put back."""
 
     kind: Literal["cards"] = "cards"
+    in_methods: ClassVar[str] = "devices.method-cards"
     cards: int = Field(default=36, ge=2, le=200, strict=True)
 
     @property
@@ -82,6 +87,7 @@ class Coin(HandDevice):
     """A coin, tossed once or several times."""
 
     kind: Literal["coin"] = "coin"
+    in_methods: ClassVar[str] = "devices.method-coin"
     tosses: int = Field(default=2, ge=1, le=8, strict=True)
 
     @property
@@ -95,6 +101,7 @@ class Birthday(HandDevice):
     likely."""
 
     kind: Literal["birthday"] = "birthday"
+    in_methods: ClassVar[str] = "devices.method-birthday"
     calendar: Literal["months", "days"] = "months"
     personal: ClassVar[bool] = True
 

@@ -4,28 +4,9 @@ from __future__ import annotations
 
 from incrowd.catalog.sentences import Sentence, joined, sentence
 from incrowd.interviews.designs import ItemDesign, parameter_texts
-from incrowd.interviews.devices import HandDevice
+from incrowd.interviews.devices import Die, HandDevice
 from incrowd.interviews.survey import InterviewSurvey
 from incrowd.version import __version__
-
-_DEVICES = {
-    "die": "devices.method-die",
-    "spinner": "devices.method-spinner",
-    "cards": "devices.method-cards",
-    "coin": "devices.method-coin",
-    "birthday": "devices.method-birthday",
-}
-_DESIGNS = {
-    "direct": "power.asked-openly",
-    "warner": "devices.method-warner",
-    "forced": "devices.method-forced",
-    "unrelated": "devices.method-unrelated",
-    "crosswise": "devices.method-crosswise",
-    "triangular": "devices.method-triangular",
-    "kuk": "devices.method-kuk",
-    "mangat": "devices.method-mangat",
-    "matrix": "devices.method-matrix",
-}
 
 
 def method_of(survey: InterviewSurvey, language: str = "") -> Sentence:
@@ -54,8 +35,8 @@ def method_of(survey: InterviewSurvey, language: str = "") -> Sentence:
 
 def _device(device: HandDevice) -> Sentence:
     """Return what randomizes."""
-    dice = getattr(device, "dice", 1)
-    return sentence("devices.method-two-dice" if dice == 2 else _DEVICES[device.kind])
+    two = isinstance(device, Die) and device.dice > 1
+    return sentence("devices.method-two-dice" if two else device.in_methods)
 
 
 def _design(design: ItemDesign) -> str | Sentence:
@@ -65,11 +46,11 @@ def _design(design: ItemDesign) -> str | Sentence:
         (
             sentence(
                 "devices.method-design",
-                kind=sentence(_DESIGNS[one.kind]),
+                kind=sentence(one.in_methods),
                 parameters=", ".join(parameters),
             )
             if (parameters := parameter_texts(one))
-            else sentence(_DESIGNS[one.kind])
+            else sentence(one.in_methods)
             for one in design.designs
         ),
     )
