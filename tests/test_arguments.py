@@ -169,12 +169,21 @@ def test_what_is_no_argument_is_an_error_of_python_too():
     assert checked(len, "len")([1]) == 1
 
 
+def interview_survey():
+    design = {"kind": "forced", "yes": "1/6", "no": "1/6"}
+    question = {"id": "a", "type": "yesno", "design": design}
+    return incrowd.InterviewSurvey.of(
+        {"name": "s", "device": {"kind": "die"}, "question": [question]}
+    )
+
+
 def plausible(kind):
     """Something of the first kind that an annotation names."""
     of = {
         "Plan": made,
         "Outline": made,
         "Survey": survey,
+        "InterviewSurvey": interview_survey,
         "Reports": reports,
         "Given": dict,
         "Estimates": None,

@@ -24,7 +24,7 @@ LIBRARY = [file for file in SOURCE.rglob("*.py") if "cli" not in file.parts]
 # Of the library; letters tell people what to type.
 TEXTS = [f for f in (SOURCE / "catalog").rglob("*.toml") if f.stem not in ("cli", "letters")]
 COMMAND = re.compile(r"`[a-z]+ [^`]+`")  # a whole command may be named
-OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z-]+(?![\w:{])|^-o$")
+OPTION = re.compile(r"(?<![\w}-])--?[a-z][a-z-]+(?![\w:{])|^-o$")
 
 
 def survey():

@@ -41,7 +41,10 @@ message = [{questions = ["ill", "old"]}]
 """
 INTERVIEWS = """name = "x"
 device = {kind = "die"}
-question = [{id = "ill", type = "yesno", design = {kind = "forced", yes = "1/6", no = "1/6"}}]
+question = [
+    {id = "ill", type = "yesno", design = {kind = "forced", yes = "1/6", no = "1/6"}},
+    {id = "poor", type = "yesno", design = {kind = "forced", yes = "1/6", no = "1/6"}},
+]
 """
 PEOPLE = 60  # a release needs 20 more than the crowd
 
@@ -56,6 +59,12 @@ LOCAL = {
     "read": "read interviews.toml interviews.csv -o interviews.parquet",
     "interviews kit": "interviews kit interviews.toml -o kit --interviews 4",
     "interviews show": "interviews show interviews.parquet -o shown.html",
+    "interviews estimate": "interviews estimate interviews.parquet -o shares.html",
+    "interviews table": "interviews table interviews.parquet ill poor -o table.html",
+    "interviews compare": "interviews compare interviews.parquet ill --by age --threshold 40",
+    "interviews correlate": "interviews correlate interviews.parquet ill age -o correlations.html",
+    "interviews honesty": "interviews honesty interviews.parquet ill poor --model always-no",
+    "interviews sensitivity": "interviews sensitivity interviews.parquet ill -o curves.html",
     "interviews outcome": "interviews outcome interviews.parquet age~ill -o outcome.html",
     "interviews regress": "interviews regress interviews.parquet ill~1 -o regressed.html",
     "interviews power": "interviews power interviews.toml --difference 10% -o power.html",
@@ -152,7 +161,9 @@ def prepare(folder):
     """Write what the commands read: a survey, answers, and a collection with two mixers."""
     (folder / "survey.toml").write_text(SURVEY)
     (folder / "interviews.toml").write_text(INTERVIEWS)
-    (folder / "interviews.csv").write_text("ill,age\n" + "yes,30\nno,41\nno,52\n" * 20)
+    (folder / "interviews.csv").write_text(
+        "ill,poor,age\n" + "yes,no,30\nno,yes,41\nno,no,52\nyes,yes,41\n" * 20
+    )
     plan = incrowd.plan(incrowd.Survey.load(folder / "survey.toml"))
     (folder / "plan.json").write_text(plan.dumps())
     answers = [(("no", "yes")[n % 3 > 0], ("no", "yes")[n % 2]) for n in range(PEOPLE)]
