@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -82,6 +82,7 @@ class GroupDifferences(views.Result):
     differences: tuple[GroupDifference, ...]
     test: WaldTest
     guarantee: InterviewPromise | None = None
+    layout: ClassVar[str] = "pictured"
 
     def __repr__(self) -> str:
         return f"GroupDifferences(by={self.shares.by!r}, differences={len(self.differences)})"

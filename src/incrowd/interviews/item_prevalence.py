@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -120,6 +120,7 @@ class Prevalence(views.Result):
     people: int
     by: str = ""
     guarantee: InterviewPromise | None = None
+    layout: ClassVar[str] = "pictured"
 
     def __repr__(self) -> str:
         return f"Prevalence(questions={[*self.left_out]}, method={self.method!r})"
