@@ -129,12 +129,8 @@ class InterviewAnswers:
         UsageError
             If there is no such question.
         """
-        if id not in self.reports:
-            ids = list(self.reports)
-            raise UsageError.of(
-                "question", "interviews.no-such-question", value=id, hint=likely(id, ids), ids=ids
-            )
-        return ReportedItem(self.reports[id], self.group, self.survey.item(id).design.matrices)
+        item = self.survey.item(id)
+        return ReportedItem(self.reports[id], self.group, item.design.matrices)
 
     def column(self, name: str) -> OpenColumn:
         """Return an open column.

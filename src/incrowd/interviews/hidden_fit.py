@@ -75,8 +75,7 @@ def fit_hidden_answers(
     shape (n,), from 0, for clustered errors. groups: shape (n,), from 0, of random intercepts;
     their model takes no weights, and its errors are observed.
     """
-    people = model.people
-    unit = np.ones(people) if weights is None else weights / weights.mean()
+    people, unit = model.people, _normalized(weights, model.people)
 
     def mean(parameters: np.ndarray) -> LikelihoodValue:
         at = model.evaluated(parameters)
@@ -108,12 +107,16 @@ def fit_hidden_answers(
     return HiddenAnswerFit(model, parameters, covariance, value * people, True, fixed)
 
 
+def _normalized(weights: np.ndarray | None, people: int) -> np.ndarray:
+    """Return weights with the mean 1; all are 1 if there are none."""
+    return np.ones(people) if weights is None else np.asarray(weights / weights.mean())
+
+
 def clustered_errors_hold(
     fit: HiddenAnswerFit, clusters: np.ndarray, weights: np.ndarray | None = None
 ) -> bool:
     """Return whether the clusters vary in all directions of the parameters."""
-    people, free = fit.model.people, ~fit.fixed
-    unit = np.ones(people) if weights is None else weights / weights.mean()
+    free, unit = ~fit.fixed, _normalized(weights, fit.model.people)
     at = fit.model.evaluated(fit.parameters)
     information = -at.hessian(unit)[:-1, :-1][np.ix_(free, free)]
     return clusters_suffice((at.scores[:, :-1] * unit[:, None])[:, free], information, clusters)
@@ -128,8 +131,7 @@ def mean_differences(
     """
     outcome = fit.model.outcome
     assert outcome is not None
-    unit = np.full(fit.model.people, 1 / fit.model.people)
-    unit = unit if weights is None else weights / weights.sum()
+    unit = _normalized(weights, fit.model.people) / fit.model.people
     size = outcome.designs.shape[2]
     height = outcome.designs @ fit.parameters[:size]
     logistic = outcome.family == "logistic"
