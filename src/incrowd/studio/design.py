@@ -269,7 +269,7 @@ def page_of(project: Project, notices: Sequence[Phrase] = ()) -> Page:
     except SurveyError as error:
         return Page(text, Fields(), (), (LANGUAGE,), {}, broken=error, **more)
     problems = sorted_problems(raw, _problems(project, raw))
-    main = _main_language(raw)
+    main = main_language(raw)
     shown = version(repr(raw))
     parts = tuple(_parts(raw, problems, main))
     return Page(
@@ -393,7 +393,8 @@ def _part(problem: Problem, numbers: Mapping[str, int]) -> str:
     return "survey"
 
 
-def _main_language(raw: Raw) -> str:
+def main_language(raw: Raw) -> str:
+    """Return the main language of a survey."""
     language = raw.get("language", LANGUAGE)
     return language if isinstance(language, str) else LANGUAGE
 
@@ -403,7 +404,7 @@ def languages_in(raw: Raw) -> tuple[str, ...]:
     framing = (*operations.parts(raw, "section"), *operations.parts(raw, "matrix"), page_texts(raw))
     tables = (*operations.questions(raw), *framing)
     tags = {tag for each in tables for words in _all_words(each) for tag in words}
-    main = _main_language(raw)
+    main = main_language(raw)
     return (main, *sorted(tags - {main}))
 
 
@@ -455,14 +456,22 @@ def _order(_: Raw, form: FormData) -> list[Operation]:
 def _set(raw: Raw, form: FormData) -> list[Operation]:
     """Return everything in the form of an open question that differs from what the page showed."""
     of = str(form.get("of", ""))
-    before = operations.question(raw, of)
-    if before is None:
-        raise UsageError.of("question", "studio.no-such-question", value=of)
-    wanted, renamed = changed_question(before, form, _main_language(raw), _earlier(raw, of))
-    now = operations.question(changed(raw, SetQuestion(of, {}, renamed)), of) or before
+    before = operations.existing(raw, of)
+    wanted, renamed = changed_question(before, form, main_language(raw), _earlier(raw, of))
+    return edits_of_question(raw, of, wanted, renamed)
+
+
+def edits_of_question(
+    raw: Raw, id: str, wanted: Raw, renamed: Mapping[str, str]
+) -> list[Operation]:
+    """Return the change of a question to the wanted entries; none if nothing differs.
+
+    renamed: answers by their former names, which are renamed wherever they are used.
+    """
+    now = operations.existing(changed(raw, SetQuestion(id, {}, renamed)), id)
     keys = {**now, **wanted}
     entries = {key: wanted.get(key) for key in keys if wanted.get(key) != now.get(key)}
-    return [SetQuestion(of, entries, renamed)] if entries or renamed else []
+    return [SetQuestion(id, entries, renamed)] if entries or renamed else []
 
 
 def _earlier(raw: Raw, id: str) -> list[Raw]:
@@ -473,7 +482,7 @@ def _earlier(raw: Raw, id: str) -> list[Raw]:
 def _page(raw: Raw, form: FormData) -> list[Operation]:
     """Return the texts before and after the questions, where they differ."""
     before, wanted = page_texts(raw), {**page_texts(raw)}
-    put_words(wanted, form, FRAME, _main_language(raw))
+    put_words(wanted, form, FRAME, main_language(raw))
     return [
         SetValue(("page", key), wanted.get(key))
         for key in FRAME
@@ -573,14 +582,8 @@ def _changed(
     """
     action, seen = str(form.get("do", "")), str(form.get("seen", ""))
     expected = expected_version(form)
-    if action in ("undo", "redo"):
-        done = project.undo(expected) if action == "undo" else project.redo(expected)
-        notice = phrase("Undone.") if action == "undo" else phrase("Redone.")
-        return view, (notice if done else phrase("There is nothing to undo or redo."),)
-    if action == "text":
-        text = with_ends(project, str(form.get(TOML_FIELD, "")))
-        project.save(text, expected=str(form.get("insist") or seen))
-        return view, (phrase("The text was saved."),)
+    if notice := changed_as_a_whole(project, form):
+        return view, (notice,)
     if action not in (*ACTIONS, DECIDE):
         raise UsageError.of("do", "shared.use-one-of", value=action, choices=[*ACTIONS, DECIDE])
     before = project.seen(seen) or project.document()
@@ -604,6 +607,21 @@ def _changed(
     if len(decisions) > 1:
         notices = (phrase("Decided for {number} columns.", number=len(decisions)), *notices)
     return PageState(opened, regression, view.also), notices
+
+
+def changed_as_a_whole(project: Project, form: FormData) -> Phrase | None:
+    """Undo or redo a change, or save the whole text, if a form requests that. Return what was done;
+    None for any other form."""
+    action, expected = str(form.get("do", "")), expected_version(form)
+    if action in ("undo", "redo"):
+        done = project.undo(expected) if action == "undo" else project.redo(expected)
+        notice = phrase("Undone.") if action == "undo" else phrase("Redone.")
+        return notice if done else phrase("There is nothing to undo or redo.")
+    if action == "text":
+        text = with_ends(project, str(form.get(TOML_FIELD, "")))
+        project.save(text, expected=str(form.get("insist") or form.get("seen", "")))
+        return phrase("The text was saved.")
+    return None
 
 
 MOST_SEARCHED = 200  # versions

@@ -32,7 +32,7 @@ from incrowd.sampling.check import AnswersCheck, check
 from incrowd.studio.document import Comment, Operation, Raw, SurveyDocument, version
 from incrowd.studio.language import Phrase, phrase
 from incrowd.studio.names import within
-from incrowd.studio.operations import SetQuestion, question
+from incrowd.studio.operations import SetQuestion, existing
 from incrowd.studio.pages import (
     Studio,
     chosen_file,
@@ -294,9 +294,7 @@ def decided(raw: Raw, form: FormData, every: Sequence[ImportDecision]) -> list[O
 
 
 def _decided(raw: Raw, id: str, code: str, answer: str) -> Operation:
-    asked = question(raw, id)
-    if asked is None:
-        raise UsageError.of("question", "studio.no-such-question", value=id)
+    asked = existing(raw, id)
     codes = asked.get("missing")
     there = [str(each) for each in codes] if isinstance(codes, list) else []
     if answer == "missing":

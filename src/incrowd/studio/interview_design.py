@@ -23,13 +23,15 @@ from incrowd.studio.design import ACTIONS as DESIGN_ACTIONS
 from incrowd.studio.design import (
     Fields,
     PageState,
+    changed_as_a_whole,
     checked_language,
     conflict,
     consequences,
+    edits_of_question,
     languages_in,
-    with_ends,
+    main_language,
 )
-from incrowd.studio.document import Operation, Raw, changed, version
+from incrowd.studio.document import Operation, Raw, version
 from incrowd.studio.interview_designs import (
     DesignSetting,
     Expectation,
@@ -43,10 +45,9 @@ from incrowd.studio.interview_designs import (
     typed_design,
 )
 from incrowd.studio.interview_words import DESIGN_NAMES, DEVICE_NAMES, SIZES, WORDINGS
-from incrowd.studio.language import Phrase, phrase
+from incrowd.studio.language import Phrase
 from incrowd.studio.operations import AddQuestion, SetEntries, SetQuestion, SetValue, put_value
 from incrowd.studio.pages import (
-    TOML_FIELD,
     Studio,
     expected_version,
     form_of,
@@ -213,11 +214,6 @@ def groups_in(raw: Raw) -> tuple[str, ...]:
     return tuple(map(str, codes)) if isinstance(codes, list) else ()
 
 
-def _main(raw: Raw) -> str:
-    language = raw.get("language", LANGUAGE)
-    return language if isinstance(language, str) else LANGUAGE
-
-
 def _questions(
     raw: Raw,
     device: HandDevice | None,
@@ -226,7 +222,7 @@ def _questions(
     problems: Sequence[Problem],
     numbers: Mapping[str, int],
 ) -> Iterator[InterviewQuestion]:
-    main = _main(raw)
+    main = main_language(raw)
     for place, each in enumerate(operations.questions(raw), 1):
         id = str(each.get("id", ""))
         there = (problem for problem in problems if _number_of(problem, numbers) == place)
@@ -264,7 +260,7 @@ def setting_of(
     raw: Raw, asked: Raw, device: HandDevice | None, groups: Sequence[str]
 ) -> DesignSetting | None:
     """Return what the designs of a question are chosen for; None without answers or a device."""
-    answers, main = choices_in(asked), _main(raw)
+    answers, main = choices_in(asked), main_language(raw)
     if device is None or len(answers) < 2:
         return None
     labels = tuple(label_of(asked, each, main) for each in answers)
@@ -365,10 +361,8 @@ def _add(raw: Raw, form: FormData) -> list[Operation]:
 def _set(raw: Raw, form: FormData) -> list[Operation]:
     """Return everything in the form of an open question that differs from what the page showed."""
     of = text_of(form, "of")
-    before = operations.question(raw, of)
-    if before is None:
-        raise UsageError.of("question", "studio.no-such-question", value=of)
-    main, groups = _main(raw), groups_in(raw)
+    before = operations.existing(raw, of)
+    main, groups = main_language(raw), groups_in(raw)
     wanted, renamed = changed_question(before, form, main)
     for key in ("values", "missing"):  # codes of reports, which this form does not show
         put(wanted, key, before.get(key))
@@ -381,10 +375,7 @@ def _set(raw: Raw, form: FormData) -> list[Operation]:
         ]
         typed = [fitted(typed_design(form, each, setting, main), after, renamed) for each in shown]
         put_designs(wanted, typed)
-    now = operations.question(changed(raw, SetQuestion(of, {}, renamed)), of) or before
-    keys = {**now, **wanted}
-    entries = {key: wanted.get(key) for key in keys if wanted.get(key) != now.get(key)}
-    return [SetQuestion(of, entries, renamed)] if entries or renamed else []
+    return edits_of_question(raw, of, wanted, renamed)
 
 
 ACTIONS: Mapping[str, Callable[[Raw, FormData], list[Operation]]] = {
@@ -401,14 +392,8 @@ def _changed(
     """Make the change of a form. Return what is open afterward, and what the change did."""
     action, seen = text_of(form, "do"), text_of(form, "seen")
     expected = expected_version(form)
-    if action in ("undo", "redo"):
-        done = project.undo(expected) if action == "undo" else project.redo(expected)
-        notice = phrase("Undone.") if action == "undo" else phrase("Redone.")
-        return view, (notice if done else phrase("There is nothing to undo or redo."),)
-    if action == "text":
-        text = with_ends(project, str(form.get(TOML_FIELD, "")))
-        project.save(text, expected=str(form.get("insist") or seen))
-        return view, (phrase("The text was saved."),)
+    if notice := changed_as_a_whole(project, form):
+        return view, (notice,)
     if action not in ACTIONS:
         raise UsageError.of("do", "shared.use-one-of", value=action, choices=[*ACTIONS])
     before = project.seen(seen) or project.document()
